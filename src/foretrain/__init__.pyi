@@ -33,6 +33,7 @@ from foretrain.jobs.result import Simulated as Simulated
 from foretrain.jobs.simulate import simulate as simulate
 from foretrain.measured.ensemble_study import EnsembleStudy as EnsembleStudy
 from foretrain.measured.queue_study import QueueStudy as QueueStudy
+from foretrain.plan.collective_study import CollectiveStudy as CollectiveStudy
 from foretrain.plan.plan import Plan as Plan
 from foretrain.plan.study import Space as Space, Study as Study
 from foretrain.search.answers import Answers as Answers
@@ -43,9 +44,11 @@ from foretrain.search.mixed import mixed as mixed
 from foretrain.search.result import SearchResult as SearchResult, WhyNot as WhyNot
 from foretrain.search.search import search as search
 from foretrain.search.why_not import why_not as why_not
+from foretrain.step.curve import CollectiveCurve as CollectiveCurve, collective as collective
 from foretrain.step.estimate import estimate as estimate
 from foretrain.step.pair import MixedResult as MixedResult
 from foretrain.step.result import Estimate as Estimate
+from foretrain.study.collective_study import read_collective_study as read_collective_study
 from foretrain.study.calibration import read_calibration as read_calibration
 from foretrain.study.ensemble_study import read_ensemble_study as read_ensemble_study
 from foretrain.study.entries import CatalogueResult as CatalogueResult

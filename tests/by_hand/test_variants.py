@@ -263,13 +263,12 @@ def test_stages_of_convolutions_send_the_largest_picture_between_two():
 
 def test_convolution_starts_a_kernel_for_each_operator_and_two_products_back():
     [found] = read(pictures(), Plan())
-    # Convolution, norm and activation, twice: a call each, of as many as CALLS. The connection is
-    # in a layer without a convolution, whose operators are CALLS each.
+    # Convolution, norm and activation, twice; the connection: a call each, of as many as CALLS.
     call = 1 / CALLS
-    assert found["launches forward"] == 2 * 3 * call + 1
-    # Nothing comes back to the samples: the first convolution has gradients of weights alone, the
-    # other a second kernel.
-    assert found["launches backward"] == (2 + 3) * call + 2 + 2
+    assert found["launches forward"] == (2 * 3 + 1) * call
+    # Nothing comes back to the samples: the first convolution has gradients of weights alone; they
+    # are a kernel more of the other and of the connection.
+    assert found["launches backward"] == (2 * 3 + 1 - 1) * call + 3
 
 
 def test_written_amounts_are_those_of_this_network():

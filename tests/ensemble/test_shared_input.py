@@ -42,7 +42,8 @@ def test_a_member_has_the_plan_and_the_pace_of_a_job_of_its_own(answer):
     assert [point.devices for point in ensemble.points] == [8, 16, 32]
     assert [point.plan for point in ensemble.points] == [point.plan for point in single.points]
     for ours, alone in zip(ensemble.points, single.points, strict=True):
-        assert ours.rate == pytest.approx(alone.rate)
+        # A job alone is never quicker than its samples are prepared, which is within a thousandth.
+        assert ours.rate == pytest.approx(alone.rate, rel=1e-3)
         assert ours.input.demand == pytest.approx(alone.rate)
 
 

@@ -7,20 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.measured.runs import GPT
 
-from foretrain.measured.peak import Counted, counted_of, share
+from foretrain.measured.peak import MemoryCount, counted_of, share
 
 
 @pytest.mark.parametrize(
     ("notes", "counted"),
     [
-        ("peak allocated by torch, per GPU", Counted.ALLOCATED),
-        ("peak active memory; cumulative: baseline", Counted.ALLOCATED),
-        ("torch.cuda.max_memory_allocated", Counted.ALLOCATED),
-        ("maximum reserved memory", Counted.RESERVED),
-        ("quantity as the source says: GPU memory per device", Counted.DEVICE),
-        ("device memory in use when the run failed (out of memory)", Counted.DEVICE),
-        ("nvidia-smi", Counted.DEVICE),
-        ("nothing of it", Counted.DEVICE),
+        ("peak allocated by torch, per GPU", MemoryCount.ALLOCATED),
+        ("peak active memory; cumulative: baseline", MemoryCount.ALLOCATED),
+        ("torch.cuda.max_memory_allocated", MemoryCount.ALLOCATED),
+        ("maximum reserved memory", MemoryCount.RESERVED),
+        ("quantity as the source says: GPU memory per device", MemoryCount.DEVICE),
+        ("device memory in use when the run failed (out of memory)", MemoryCount.DEVICE),
+        ("nvidia-smi", MemoryCount.DEVICE),
+        ("nothing of it", MemoryCount.DEVICE),
     ],
 )
 def test_notes_say_what_is_counted(notes, counted):
@@ -31,6 +31,6 @@ def test_notes_say_what_is_counted(notes, counted):
 def test_what_is_held_lies_between_what_is_handed_out_and_the_device(allocated, part, reserve):
     total = allocated * (1.0 + part) + reserve
     known = {"allocated": allocated, "total": total, "fragmentation": part}
-    low, middle, high = (share(each, **known) for each in Counted)
+    low, middle, high = (share(each, **known) for each in MemoryCount)
     assert low <= middle <= high * (1 + 1e-12)
     assert high == 1.0

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 from tests.builders import H100
-from tests.small import cluster, gpt_study
+from tests.small import QUICK_HOST, cluster, gpt_study
 
 from foretrain.cluster.offer import Offer, part
 from foretrain.errors import InputError
@@ -13,6 +13,7 @@ from foretrain.plan.study import Limit, Objective
 from foretrain.search.report.search import worth
 from foretrain.search.search import search
 from foretrain.show.provenance import of_study
+from foretrain.study.coefficients import DEFAULT
 
 FAST = cluster(nodes=4, node_devices=4)
 SLOW = replace(
@@ -33,12 +34,14 @@ SPENT = {
 
 
 @cache
-def alone(objective):
+def alone(objective, coefficients=DEFAULT):
     """The best of each size, searched alone; three nodes have no legal plan here."""
     sizes = [(offer.cluster, nodes) for offer in OFFERS for nodes in offer.nodes if nodes != 3]
     return {
         (rented.name, nodes): search(
-            replace(STUDY, cluster=part(rented, nodes), offers=(), objective=objective), keep=1
+            replace(STUDY, cluster=part(rented, nodes), offers=(), objective=objective),
+            keep=1,
+            coefficients=coefficients,
         ).best
         for rented, nodes in sizes
     }
@@ -79,8 +82,8 @@ def test_plans_of_all_sizes_are_counted():
     ],
 )
 def test_limit_leaves_out_what_is_over_it(limit, kept):
-    rivals = alone(Objective.TIME)
-    best = search(replace(STUDY, limit=limit)).best
+    rivals = alone(Objective.TIME, QUICK_HOST)
+    best = search(replace(STUDY, limit=limit), coefficients=QUICK_HOST).best
     fastest = min(kept, key=lambda size: rivals[size].estimate.step_time)
     assert (best.cluster, best.nodes) == fastest
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.small import (
     CLASSIC,
+    QUICK_HOST,
     cluster,
     expert_study,
     gpt_study,
@@ -64,8 +65,9 @@ def test_what_is_known_beforehand_changes_nothing_of_the_answer(name):
 
 def test_answer_that_is_known_leaves_little_to_price():
     study = gpt_study()
-    cold = search(study, keep=3)
-    assert search(study, keep=3, known=cold.shown).priced < cold.priced
+    cold = search(study, keep=3, coefficients=QUICK_HOST)
+    warm = search(study, keep=3, coefficients=QUICK_HOST, known=cold.shown)
+    assert warm.priced < cold.priced
 
 
 def test_nonsense_is_not_believed():

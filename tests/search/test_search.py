@@ -8,6 +8,7 @@ import pytest
 from tests.builders import GIB
 from tests.small import (
     CLASSIC,
+    QUICK_HOST,
     cluster,
     expert_study,
     gpt_study,
@@ -271,12 +272,14 @@ def test_objective_without_its_price_is_refused_rather_than_replaced(objective):
 
 def test_plans_that_only_the_simulation_finds_too_slow_are_dropped_and_counted():
     study = resnet_study()
-    estimates = [each.estimate for each in search(study, keep=400).plans]
+    found = search(study, keep=400, coefficients=QUICK_HOST)
+    estimates = [each.estimate for each in found.plans]
     slower = [each for each in estimates if each.step_time > each.closed_form]
     between = min(slower, key=lambda each: each.closed_form)
     steps = study.workload.samples / study.workload.global_batch
     deadline = steps * (between.closed_form + between.step_time) / 2
-    answer = search(replace(study, limit=Limit(deadline=deadline)), keep=400)
+    limited = replace(study, limit=Limit(deadline=deadline))
+    answer = search(limited, keep=400, coefficients=QUICK_HOST)
     assert all(each.estimate.time_to_train <= deadline for each in answer.plans)
     assert between.plan not in [each.plan for each in answer.plans]
     assert answer.space == answer.priced + sum(answer.rejected.values())

@@ -131,7 +131,8 @@ def test_first_epoch_waits_for_disks_that_the_hosts_memory_then_replaces():
     assert later.job.parts.cold_input > 0.0
     once = estimate(of_resnet(known=slow, data=data, samples=JPEG.samples))
     assert once.step_time == pytest.approx(64 * 110e3 / 1e8)
-    assert once.job.parts.cold_input == 0.0
+    # The later epochs wait for the devices, not for disks: what is left is rounding.
+    assert once.job.parts.cold_input == pytest.approx(0.0, abs=1e-9)
 
 
 def test_search_ranks_plans_as_their_estimates_say_with_input():

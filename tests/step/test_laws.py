@@ -50,7 +50,9 @@ def test_nothing_is_left_beside_the_parts_where_the_host_is_quick(question):
     known, [plan] = question
     quick = dict.fromkeys(HOST, 0.0)
     setting = recalibrated(known, known.coefficients.changed(quick))
-    assert abs(parts(setting, plan)["other"]) <= ROUNDING * seconds(setting, plan)[0]
+    found = parts(setting, plan)
+    assert abs(found["other"]) <= ROUNDING * seconds(setting, plan)[0]
+    assert found["host"] == 0.0
 
 
 @few(25)
@@ -209,7 +211,7 @@ def test_one_device_spends_its_step_on_compute_and_update(data):
     levels = tuple(replace(level, members=1) for level in old.cluster.levels)
     lonely = setting(old.workload, replace(old.cluster, levels=levels), old.coefficients)
     found = parts(lonely, data.draw(plans(lonely)))
-    rest = {"forward", "backward", "recompute", "update", "offload", "other"}
+    rest = {"forward", "backward", "recompute", "update", "offload", "host", "other"}
     assert [name for name, value in found.items() if value and name not in rest] == []
 
 

@@ -88,7 +88,7 @@ def test_samples_that_no_run_had_widen_the_interval_and_are_told():
     assert known.confidence.inside_calibration
     assert not strange.confidence.inside_calibration
     assert "no run whose samples are tokens of signals" in strange.confidence.outside
-    assert ratio(strange) > ratio(known) ** 1.5
+    assert ratio(strange) > ratio(known) ** 1.4
 
 
 def test_confidence_is_that_of_the_case():

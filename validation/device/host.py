@@ -88,7 +88,7 @@ def exchange() -> float:
     return sorted(took)[len(took) // 2]
 
 
-class Counted(TorchDispatchMode):
+class CallCounter(TorchDispatchMode):
     """Counts what is called, in both passes."""
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ def main() -> None:
     beside = first + returned - 2.0 * forward - backward
     each = LAYERS * OPERATORS
     print(f"PyTorch {torch.__version__}, one thread")
-    with Counted() as counted:
+    with CallCounter() as counted:
         passes(layers[:1], again=False)
     print(f"calls of a layer       {counted.calls:8d}")
     print(f"an operator, forward   {forward / each * 1e6:8.1f} us")

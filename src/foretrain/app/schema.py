@@ -31,10 +31,10 @@ from foretrain.study.scale_study import (
     ProvisionSection,
     ScaleSection,
     ServersSection,
-    StartSection,
     WorkerSection,
 )
 from foretrain.study.scenario import KEY as SCENARIO
+from foretrain.study.start_section import StartSection
 from foretrain.study.study import NEEDED, JobSection, SearchSection
 from foretrain.study.trainers import TrainerSection
 from foretrain.study.workload import WorkloadSection

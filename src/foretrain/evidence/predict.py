@@ -17,7 +17,7 @@ from foretrain.measured import lore
 from foretrain.measured.case import Case, case_of
 from foretrain.measured.coverage import NotCovered
 from foretrain.measured.degrees import quantile
-from foretrain.measured.peak import Counted, counted_of, share
+from foretrain.measured.peak import MemoryCount, counted_of, share
 from foretrain.measured.place import Catalogue, exchange_case
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.legality import problems
@@ -235,7 +235,7 @@ def measured_seconds(run: MeasuredRun, case: Case) -> float | None:
 def _peak_memory(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Prediction:
     """What a source counts: the whole device, or what a framework's allocator says of itself."""
     memory = memory_of_case(case, coefficients)
-    counted = Counted.ALLOCATED if case.prints_allocated else counted_of(run)
+    counted = MemoryCount.ALLOCATED if case.prints_allocated else counted_of(run)
     part = share(
         counted,
         allocated=memory.allocated,

@@ -16,7 +16,7 @@ from foretrain.measured import lore
 from foretrain.measured.run import MeasuredRun
 
 
-class Counted(StrEnum):
+class MemoryCount(StrEnum):
     """Quantities that sources call the memory of a device."""
 
     ALLOCATED = "what the framework's allocator handed out"
@@ -25,23 +25,23 @@ class Counted(StrEnum):
 
 
 WORDS: Final = (
-    (re.compile(r"in use when|nvidia-smi|gpu memory per device", re.I), Counted.DEVICE),
-    (re.compile(r"reserved", re.I), Counted.RESERVED),
+    (re.compile(r"in use when|nvidia-smi|gpu memory per device", re.I), MemoryCount.DEVICE),
+    (re.compile(r"reserved", re.I), MemoryCount.RESERVED),
     (re.compile(r"(peak|max\w*) (memory )?(allocated|active)|max_memory_allocated", re.I),
-     Counted.ALLOCATED),
+     MemoryCount.ALLOCATED),
 )  # fmt: skip
 """How notes say it; the first that is found counts."""
 
 
-def counted_of(run: MeasuredRun) -> Counted:
+def counted_of(run: MeasuredRun) -> MemoryCount:
     """What a source counts: by its words, by its software, or else the whole device."""
     for pattern, counted in WORDS:
         if pattern.search(run.notes):
             return counted
-    return Counted.ALLOCATED if lore.ALLOCATED.of(run) else Counted.DEVICE
+    return MemoryCount.ALLOCATED if lore.ALLOCATED.of(run) else MemoryCount.DEVICE
 
 
-def share(counted: Counted, *, allocated: float, total: float, fragmentation: float) -> float:
+def share(counted: MemoryCount, *, allocated: float, total: float, fragmentation: float) -> float:
     """A count over all that is taken of the device.
 
     Args:
@@ -51,8 +51,8 @@ def share(counted: Counted, *, allocated: float, total: float, fragmentation: fl
         fragmentation: what the allocator holds and cannot hand out, over what it has handed out.
     """
     held = {
-        Counted.ALLOCATED: allocated,
-        Counted.RESERVED: allocated * (1.0 + fragmentation),
-        Counted.DEVICE: total,
+        MemoryCount.ALLOCATED: allocated,
+        MemoryCount.RESERVED: allocated * (1.0 + fragmentation),
+        MemoryCount.DEVICE: total,
     }
     return held[counted] / total

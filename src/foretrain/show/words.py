@@ -47,6 +47,7 @@ PARTS: Final = {
     "expert": "sending tokens to their experts and back",
     "halo": "exchanging the borders of pictures that devices share",
     "offload": "moving activations and optimizer state to the host and back",
+    "host": "waiting for hosts that call operators",
     "pipeline": "sends between stages that no compute hides",
     "bubble": "waiting for other stages",
     "gradients": "reducing gradients, as far as nothing hides it",

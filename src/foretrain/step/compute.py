@@ -24,7 +24,7 @@ from foretrain.plan.table import Column
 from foretrain.step.rates import PictureRates, Rates
 from foretrain.step.strategies.strategy import Share
 from foretrain.step.tiles import FILL, TILES, Tiling, tiled_time
-from foretrain.step.work import DeviceWork, OperatorTimes, as_measured, shrunk
+from foretrain.step.work import DeviceWork, OperatorTimes, as_measured, backward_kernels, shrunk
 from foretrain.workload.graph import Operators
 from foretrain.workload.operator import Attention, KernelFamily
 
@@ -164,7 +164,7 @@ class Launches:
     experts: Launches | None = None
 
 
-def launches(operators: Operators, *, kinds: int, rate: Rates) -> Launches:
+def launches(operators: Operators, *, kinds: int, rate: Rates, pictures: bool = False) -> Launches:
     """What the host takes for each kind of layer, whichever kernel attention has.
 
     An operator is called once in each pass, however many kernels that starts.
@@ -173,14 +173,15 @@ def launches(operators: Operators, *, kinds: int, rate: Rates) -> Launches:
         operators: of the model.
         kinds: kinds of layers.
         rate: of the device and its host.
+        pictures: whether samples are, so that layers that do not attend call each operator once.
     """
     each, kernels = each_expert(operators, rate), kernels_of(operators, rate)
     # What the host calls beside kernels, as many times as long as it starts one.
     kernels = kernels + operators.narrowed * (rate.cast_calls - rate.casts) * each
     # The first kernel of an operator is part of its calls.
     layer = np.asarray(operators.layer, np.intp)
-    pictured = np.bincount(layer, operators.family.ravel() > 0, minlength=kinds)[layer] > 0
-    calls = np.where(pictured[:, np.newaxis], 1.0, rate.calls)
+    attends = np.bincount(layer, operators.attention.ravel() >= 0, minlength=kinds)[layer] > 0
+    calls = np.where(attends[:, np.newaxis] | (not pictures), rate.calls, 1.0)
     called = called_of(operators, rate) * (calls * rate.launch - rate.kernel)
     started, second = kernels * rate.kernel, each * rate.kernel
     mine = each > 1
@@ -221,23 +222,6 @@ def _launched(operators: Operators, forward: Floats, second: Floats, *, kinds: i
     return Launches(forward=found[0], backward=found[1], chosen=found[2], weights=found[3])
 
 
-TINY = 1e-300
-"""Stands for 0 where nothing is divided by it."""
-
-
-def together(device: Column, host: Column) -> Column:
-    """Seconds of a pass in which a device and its host keep each other waiting. [any shape]
-
-    Kernels wait in a queue, so whichever is slower decides; where both are as slow, each waits for
-    the other now and then, a fifth of the pass in all: the fourth root of the sum of fourth powers.
-    """
-    longer = np.maximum(device, host)
-    ratio = np.minimum(device, host) / np.maximum(longer, TINY)
-    square = ratio * ratio
-    found: Column = longer * np.sqrt(np.sqrt(1.0 + square * square))
-    return found
-
-
 def called_of(operators: Operators, rate: Rates) -> Floats:
     """Operators that are called in the forward pass, as the software fuses them. [operator, 1]"""
     # Over those that each operator has by itself.
@@ -261,14 +245,6 @@ def each_expert(operators: Operators, rate: Rates) -> Floats:
     Source: transformer-engine, multi_stream.cpp: four streams take products in turn.
     """
     return np.where(operators.matmul & (operators.experts > 0) & rate.each, operators.experts, 1.0)
-
-
-def backward_kernels(operators: Operators) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which operators have a backward pass, and which a product more than in the forward pass."""
-    moved = operators.backward_values + operators.backward_fixed
-    returns: NDArray[np.bool_] = (operators.backward_flop > 0) | (moved > 0)
-    learns: NDArray[np.bool_] = (operators.trained > 0) | (operators.weights == 0)
-    return returns, operators.matmul & learns
 
 
 def operator_times(work: DeviceWork, rate: Rates) -> OperatorTimes:

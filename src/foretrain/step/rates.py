@@ -181,7 +181,7 @@ class Rates:
         flash_backward: the same, backward.
         memory: bytes per second.
         launch: seconds of one call of the host.
-        calls: calls for an operator; one of a layer over pictures is one call.
+        calls: calls for an operator; one over pictures is one call.
         kernel: seconds in which it starts one more kernel of the same call.
         exchange: seconds in which it calls a collective.
         checkpoint: seconds beside its operators of a layer that is computed again.

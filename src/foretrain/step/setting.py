@@ -119,7 +119,7 @@ def setting(
         operators=operators,
         parts=parts_of(operators, workload.precision, kinds=kinds),
         rate=rate,
-        launches=launches(operators, kinds=kinds, rate=rate),
+        launches=launches(operators, kinds=kinds, rate=rate, pictures=workload.model.tokens == 1),
         network=net,
         between=net,
         holdings=tuple(Holding) if workload.model.experts else (Holding.COMMON,),
@@ -139,7 +139,9 @@ def recalibrated(known: Setting, coefficients: Coefficients) -> Setting:
         known,
         coefficients=coefficients,
         rate=rate,
-        launches=launches(known.operators, kinds=kinds, rate=rate),
+        launches=launches(
+            known.operators, kinds=kinds, rate=rate, pictures=known.workload.model.tokens == 1
+        ),
         network=net,
         between=net,
     )

@@ -10,7 +10,7 @@ Transfers that nothing hides are settled here; the parts are what remains, and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -18,7 +18,6 @@ import numpy as np
 from foretrain.plan.plan import Schedule, Sends
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.step import schedule
-from foretrain.step.compute import together
 from foretrain.step.held import Held, each_weighted, weighted
 from foretrain.step.layers import Floats, layer_times
 from foretrain.step.passes import Passes, exposed, gathers, passes
@@ -29,6 +28,7 @@ from foretrain.step.setting import Setting
 from foretrain.step.strategies import recompute as offload
 from foretrain.step.strategies.pipeline import boundary_bytes
 from foretrain.step.timeline import StageTimes, StepTimes
+from foretrain.step.work import together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,6 +39,7 @@ class StagePasses:
         forward: forward pass.
         backward: backward pass.
         weights: gradients of weights, part of the backward pass.
+        host: what both passes wait for their host.
         first: what the forward pass saves by gathering a layer's parameters beside compute, the
             mean of its layers.
         last: what the backward pass saves by reducing a layer's gradients there, the same.
@@ -50,6 +51,7 @@ class StagePasses:
     forward: Floats
     backward: Floats
     weights: Floats
+    host: Floats
     first: Floats
     last: Floats
 
@@ -154,6 +156,7 @@ def _stages(held: Held, found: Passes, *, passing: Rows, cut: Rows) -> StagePass
         forward=slow,
         backward=slower,
         weights=slower - handed,
+        host=(slow - forward) + (slower - backward),
         first=(together(first, starting) - slow) / layers,
         last=(together(last, returning) - slower) / layers,
     )
@@ -179,6 +182,7 @@ class StepColumns:
     parameters: Column
     update: Column
     offload: Column
+    host: Column
     other: Column
 
 
@@ -210,31 +214,13 @@ def step(setting: Setting, factors: Factors) -> StepColumns:
         "parameters": parameters + np.asarray(found.parameters) - last,
         "update": np.asarray(found.update) - moved,
         "offload": offload + moved,
+        "host": layer.micro_batches * factors.stages.host[slowest, factors.stage],
     }
-    return _adding_up(parts, np.asarray(found.seconds))
-
-
-def _adding_up(parts: Mapping[str, Column], seconds: Column) -> StepColumns:
-    """Parts of steps, with what passes wait for their hosts and all rounding as `other`.
-
-    Half of the last place of a step is no number that `other` could have where it is large. Then
-    the forward pass gives way by a last place of what else there is, which is far less.
-    """
-    total = _summed(parts)
-    other = seconds - total
-    off = total + other != seconds
-    if off.any():
-        parts = {**parts, "forward": parts["forward"] + np.where(off, np.spacing(total), 0.0)}
-        other = seconds - _summed(parts)
-    return StepColumns(**parts, other=other)
-
-
-def _summed(parts: Mapping[str, Column]) -> Column:
-    """Parts added in the order in which an estimate adds them."""
-    total = np.zeros_like(parts["forward"])
+    total = np.zeros(len(factors.plans))
     for seconds in parts.values():
         total = total + seconds
-    return total
+    # All rounding ends here; near the total a difference is exact, so that the parts add up to it.
+    return StepColumns(**parts, other=found.seconds - total)
 
 
 ITS_OWN = ("forward", "backward", "recompute", "tensor", "context", "expert", "halo")
@@ -249,7 +235,7 @@ class _Slowest:
         kinds = held.cuts.layers.shape[1]
         self._counts = [held.cuts.layers[slowest, kind, held.cut] for kind in range(kinds)]
         passes = setting.workload.micro_batches(factors.plans.data, factors.plans.micro_batch)
-        self._micro_batches = passes * straggling(setting, factors.plans)
+        self.micro_batches = passes * straggling(setting, factors.plans)
         self._passing = factors.passing
         self._time = factors.passes.time[factors.passing]
 
@@ -263,7 +249,7 @@ class _Slowest:
 
     def _of(self, values: Sequence[Floats]) -> Column:
         each = np.stack(np.broadcast_arrays(*values), axis=1)
-        return self._micro_batches * weighted(self._counts, each)
+        return self.micro_batches * weighted(self._counts, each)
 
 
 def _waiting(plans: PlanTable, seconds: Number) -> Column:

@@ -9,7 +9,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any, Final
 
-from foretrain.cluster.cluster import Storage
 from foretrain.distributions import Samples
 from foretrain.errors import InputError
 from foretrain.measured.profile import Profile, StepResource
@@ -22,20 +21,20 @@ from foretrain.plan.servers import (
     Training,
     Worker,
 )
-from foretrain.plan.startup import Access, StartUp, WholeJob
+from foretrain.plan.startup import WholeJob
 from foretrain.plan.study import Study
 from foretrain.remark import assumed
 from foretrain.study.documents import read_toml
-from foretrain.study.keys import Count, Reads, ratio, reader
+from foretrain.study.keys import Count, Reads, reader
 from foretrain.study.model import Sample, SomeModel, read_model
 from foretrain.study.problems import Problems, check_sections, validated
 from foretrain.study.profiles import read_profile
 from foretrain.study.spread import SomeSeconds, SomeStragglers, SomeUpdates
+from foretrain.study.start_section import StartSection
 from foretrain.study.study import study_from
 from foretrain.study.workload import SomeSamples
 from foretrain.units import BYTES, BYTES_PER_SECOND, SECONDS, SHARE
 from foretrain.workload.library.variants import Routing
-from foretrain.workload.workload import Data
 
 SECTIONS: Final = (
     *("scale", "worker", "servers", "start", "workload", "cluster", "plan", "provision"),
@@ -104,49 +103,6 @@ class ServersSection:
     update: Annotated[float, SECONDS] = 0.0
     cores: Count = 1
     colocated: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartSection:
-    """The whole job, as it is written; `StartUp`, `Data` and `WholeJob` have the meanings."""
-
-    samples: SomeSamples
-    sample_bytes: Annotated[float, BYTES] | None = None
-    prepare: Annotated[float, SECONDS] | None = None
-    epochs: Annotated[float, ratio(below=1e6)] = 1.0
-    cores: Count | None = None
-    held: Annotated[float, SHARE] = 1.0
-    access: Annotated[Access, Reads(reader(Access), {"type": "string"})] = Access.UNSHARDED
-    read: Annotated[float, BYTES_PER_SECOND]
-    total_read: Annotated[float, BYTES_PER_SECOND] | None = None
-    files: Count | None = None
-    opening: Annotated[float, SECONDS] = 0.0
-    total_opens: Annotated[float, ratio(below=1e12)] | None = None
-    launch: Annotated[float, SECONDS] = 0.0
-    node_launch: Annotated[float, SECONDS] = 0.0
-    local: Annotated[float, BYTES_PER_SECOND] | None = None
-
-    def job(self, latency: float) -> WholeJob:
-        """What it means.
-
-        Args:
-            latency: seconds before the first byte between two nodes arrives.
-        """
-        start = StartUp(
-            storage=Storage(read=self.read, write=self.read, total_read=self.total_read),
-            access=self.access,
-            files=float(self.files or 0),
-            opening=self.opening,
-            total_opens=self.total_opens,
-            launch=self.launch,
-            node_launch=self.node_launch,
-            latency=latency,
-            local=self.local,
-        )
-        data = Data(samples=self.samples, sample_bytes=self.sample_bytes, prepare=self.prepare)
-        return WholeJob(
-            start=start, data=data, epochs=self.epochs, cores=self.cores, held=self.held
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from io import StringIO
 
 import pytest
 from rich.console import Console
-from tests.small import gpt_study, with_memory
+from tests.small import QUICK_HOST, gpt_study, with_memory
 
 from foretrain.plan.study import Objective
 from foretrain.search.report.why_not import (
@@ -21,7 +21,7 @@ from foretrain.show.report import AnswerReport
 from foretrain.show.terminal import drawn
 
 STUDY = gpt_study()
-ANSWER = search(STUDY)
+ANSWER = search(STUDY, coefficients=QUICK_HOST)
 ASKED = {
     "illegal": "tensor=3",
     "loses": "tp8",
@@ -29,7 +29,10 @@ ASKED = {
     "best": str(ANSWER.best.plan),
     "outside": "tensor=2 pipeline=8 cut=balanced",
 }
-FOUND = {name: why_not(STUDY, text, answer=ANSWER) for name, text in ASKED.items()}
+FOUND = {
+    name: why_not(STUDY, text, answer=ANSWER, coefficients=QUICK_HOST)
+    for name, text in ASKED.items()
+}
 
 
 def told(found, study=STUDY):
@@ -91,7 +94,7 @@ def test_plan_that_beats_the_best_says_why_it_was_not_found():
 def test_plan_that_does_not_fit_says_what_fills_the_device():
     found = why_not(STUDY, "dp16 mbs1 sharding=none", answer=ANSWER)
     study = with_memory(STUDY, 0.8 * found.estimate.memory.total)
-    found = why_not(study, str(found.plan), answer=ANSWER)
+    found = why_not(study, str(found.plan), answer=ANSWER, coefficients=QUICK_HOST)
     text = told(found, study)
     assert "It does not fit: it needs " in text
     assert "25 % too much" in text
@@ -103,7 +106,7 @@ def test_plan_that_does_not_fit_says_what_fills_the_device():
 
 def test_plan_that_no_single_change_saves_is_told_so():
     study = with_memory(STUDY, 1e6)
-    found = why_not(study, ANSWER.best.plan, answer=ANSWER)
+    found = why_not(study, ANSWER.best.plan, answer=ANSWER, coefficients=QUICK_HOST)
     assert told(found, study).endswith("No change of one kind makes it fit.")
 
 

@@ -22,7 +22,7 @@ def sample(name):
 def test_entry_builds_a_model_of_its_name_with_a_source(name):
     model = build(name, **sample(name))
     assert (model.name, model.source) == (name, entries()[name].source)
-    assert entries()[name].source.split(",")[0] in KEYS
+    assert re.split("[,;]", entries()[name].source)[0] in KEYS
 
 
 def test_alias_is_another_spelling_of_an_entry():

@@ -27,6 +27,7 @@ CALLED = {
     "parameters": "parameter gathering",
     "update": "optimizer update",
     "offload": "moving to the host",
+    "host": "waiting for hosts",
     "input": "waiting for samples",
 }
 """Parts of a step, as they stand in a sentence; others go by their name."""
