@@ -35,8 +35,8 @@ PARTS = """
     forward backward recompute update tensor context expert pipeline bubble gradients parameters
     halo layer servers input other
 """
-ADDED = {"offload"}
-"""Parts that the contract does not name: decision 008."""
+ADDED = {"offload", "host"}
+"""Parts that the contract does not name: decisions 008 and 067."""
 STAGE = "weights gradients optimizer activations buffers total"
 MEMORY = f"{STAGE} low high stages"
 CONFIDENCE = "inside_calibration nearest"
