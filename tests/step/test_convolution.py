@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few
 
-from foretrain.step.compute import (
+from foretrain.step.picture_kernels import (
     CONVOLUTIONS,
     convolution_times,
     kept_share,

@@ -35,10 +35,10 @@ from foretrain.evidence.fit import (
 )
 from foretrain.evidence.free import Floats, Free, values_of
 from foretrain.measured.case import Case
-from foretrain.step.compute import launches, operator_times
+from foretrain.step.compute import launches, operator_times, together
 from foretrain.step.rates import rates
 from foretrain.step.strategies.strategy import Share
-from foretrain.step.work import DeviceWork, together
+from foretrain.step.work import DeviceWork
 from foretrain.trainers.software import Execution, Software
 from foretrain.workload.gradients import GradientCodec
 from foretrain.workload.graph import Operators, operators_of

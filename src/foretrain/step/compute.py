@@ -1,16 +1,14 @@
 """Compute: seconds of operators on one device, and what its host takes to start their kernels.
 
-Matrix products are cut into tiles (`step.tiles`); everything else is limited by memory traffic. A
-convolution is a product whose left factor is read through its window: it takes as long as its tiles
-or as its traffic, whichever is longer, in each of three products. Windows of single channels do too
-little for matrix units: ordinary cores or memory decide.
+Matrix products are cut into tiles (`step.tiles`); everything else is limited by memory traffic, and
+kernels over pictures stand apart (`step.picture_kernels`).
 
 Kernels wait in a queue, so the host runs ahead where the device is slow. Where it cannot keep up, a
 pass takes as long as the host needs for it: the two meet over a stage's pass, not at each kernel.
 What costs it time is the call, through modules, dispatch and autograd, more than the kernels that
 compiled code then starts.
 
-Sources: williams2009 (roofline), chetlur2014 (convolutions as products), lavin2016 (Winograd).
+Source: williams2009 (roofline).
 """
 
 from __future__ import annotations
@@ -21,126 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.plan.table import Column
-from foretrain.step.rates import PictureRates, Rates
-from foretrain.step.strategies.strategy import Share
+from foretrain.step.picture_kernels import (
+    CONVOLUTIONS,
+    convolution_times,
+    kernels_of_pictures,
+    moving_times,
+    of_family,
+)
+from foretrain.step.rates import Rates
 from foretrain.step.tiles import FILL, TILES, Tiling, tiled_time
-from foretrain.step.work import DeviceWork, OperatorTimes, as_measured, backward_kernels, shrunk
+from foretrain.step.work import DeviceWork, OperatorTimes, as_measured
 from foretrain.workload.graph import Operators
-from foretrain.workload.operator import Attention, KernelFamily
-
-COPIES = 2
-"""Kernels that lay out anew what a product reads and what it writes."""
-
-WHOLE = Share()
-"""The part of a device that has everything."""
-
-CONVOLUTIONS = (KernelFamily.CONVOLUTION, KernelFamily.SQUARE, KernelFamily.GROUPED)
-
-
-def of_family(operators: Operators, *families: KernelFamily) -> NDArray[np.bool_]:
-    """Which operators belong to one of some families. [operator, 1]"""
-    found: NDArray[np.bool_] = np.isin(operators.family, families)
-    return found
-
-
-def convolution_times(
-    operators: Operators,
-    micro_batch: Column,
-    *,
-    value_bytes: float,
-    rate: PictureRates,
-    share: Share = WHOLE,
-) -> tuple[Column, Column, Column]:
-    """Seconds of result, gradient of the input and gradient of the weights. [operator, plan]
-
-    Args:
-        operators: of a model; what is no convolution gets numbers that mean nothing.
-        micro_batch: samples at once. [plan]
-        value_bytes: of one value of a picture.
-        rate: of the device.
-        share: the device's part.
-    """
-    filters, depths, groups = (
-        shrunk(divisor, rate.unshrunk) for divisor in (share.columns, share.depth, share.batch)
-    )
-    rows, columns, depth, batch, window = np.broadcast_arrays(
-        operators.rows * micro_batch / share.rows,
-        operators.columns / filters,
-        operators.depth / depths,
-        operators.batch / groups,
-        operators.window,
-    )
-    times = tiled_time(
-        np.stack([rows, rows, depth]),
-        np.stack([columns, depth / window, columns]),
-        np.stack([depth, columns * window, rows]),
-        batch=batch,
-        tiling=rate.tiling,
-    )
-    quicker = np.where(of_family(operators, KernelFamily.SQUARE), rate.squares, 1.0)
-    slower = np.where(of_family(operators, KernelFamily.GROUPED), rate.grouped, 1.0)
-    pictures = batch * (rows * depth / operators.reuse + rows * columns)
-    moved = (pictures + batch * depth * columns) * value_bytes / rate.memory
-    relaid = rate.relaid * pictures * value_bytes / rate.memory
-    working = np.maximum(times / quicker * slower, moved) + relaid
-    kernels = 1.0 + COPIES * (rate.relaid > 0)
-    result, input_gradient, weight_gradient = working + rate.drain * kernels
-    returns = operators.backward_flop > 0
-    learns = (operators.trained > 0) | (operators.weights == 0)
-    return (
-        result,
-        input_gradient * (returns & ~operators.first),
-        weight_gradient * (returns & learns),
-    )
-
-
-def moving_times(
-    operators: Operators,
-    micro_batch: Column,
-    *,
-    value_bytes: float,
-    rate: PictureRates,
-    share: Share = WHOLE,
-) -> tuple[Column, Column]:
-    """Seconds of both passes of kernels over pictures that are no products. [operator, plan]
-
-    Args:
-        operators: of a model; what is no such kernel gets numbers that mean nothing.
-        micro_batch: samples at once. [plan]
-        value_bytes: of one value of a picture.
-        rate: of the device.
-        share: the device's part.
-    """
-    samples = micro_batch / share.moved
-    norm = of_family(operators, KernelFamily.NORM)
-    alone = kept_share(operators, rate)
-    forward = operators.forward_values * value_bytes + operators.forward_fixed
-    backward = operators.backward_values * value_bytes + operators.backward_fixed
-    forward = forward * alone * np.where(norm, rate.norm_forward, 1.0)
-    backward = backward * alone * np.where(norm, rate.norm_backward, 1.0)
-    computed = of_family(operators, KernelFamily.DEPTHWISE) * samples
-    there = operators.flop * computed / rate.depthwise
-    back = operators.backward_flop * computed / rate.depthwise_backward
-    drain = rate.drain * operators.kernels * alone
-    return (
-        np.maximum(forward * samples / rate.memory, there) + drain,
-        np.maximum(backward * samples / rate.memory, back) + drain,
-    )
-
-
-def kernels_of_pictures(operators: Operators, rate: PictureRates) -> Column:
-    """Kernels that each operator starts forward, over those that it has by itself. [operator, 1]
-
-    Means nothing for operators that are not over pictures.
-    """
-    copies = COPIES * (rate.relaid > 0) * of_family(operators, *CONVOLUTIONS)
-    return kept_share(operators, rate) + copies
-
-
-def kept_share(operators: Operators, rate: PictureRates) -> Column:
-    """The share of each operator that remains a kernel of its own. [operator, 1]"""
-    return np.where(of_family(operators, KernelFamily.FUSIBLE), 1.0 - rate.fused, 1.0)
-
+from foretrain.workload.operator import Attention
 
 Floats = NDArray[np.float64]
 
@@ -220,6 +110,31 @@ def _launched(operators: Operators, forward: Floats, second: Floats, *, kinds: i
     for total, seconds in zip(found, quantities, strict=True):
         np.add.at(total, layer, seconds * exists)
     return Launches(forward=found[0], backward=found[1], chosen=found[2], weights=found[3])
+
+
+TINY = 1e-300
+"""Stands for 0 where nothing is divided by it."""
+
+
+def together(device: Column, host: Column) -> Column:
+    """Seconds of a pass in which a device and its host keep each other waiting. [any shape]
+
+    Kernels wait in a queue, so whichever is slower decides; where both are as slow, each waits for
+    the other now and then, a fifth of the pass in all: the fourth root of the sum of fourth powers.
+    """
+    longer = np.maximum(device, host)
+    ratio = np.minimum(device, host) / np.maximum(longer, TINY)
+    square = ratio * ratio
+    found: Column = longer * np.sqrt(np.sqrt(1.0 + square * square))
+    return found
+
+
+def backward_kernels(operators: Operators) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which operators have a backward pass, and which a product more than in the forward pass."""
+    moved = operators.backward_values + operators.backward_fixed
+    returns: NDArray[np.bool_] = (operators.backward_flop > 0) | (moved > 0)
+    learns: NDArray[np.bool_] = (operators.trained > 0) | (operators.weights == 0)
+    return returns, operators.matmul & learns
 
 
 def called_of(operators: Operators, rate: Rates) -> Floats:

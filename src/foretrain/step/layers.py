@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from foretrain.plan.plan import ContextExchange
 from foretrain.plan.table import PlanTable
 from foretrain.step.collective import Exchange
-from foretrain.step.compute import operator_times
+from foretrain.step.compute import operator_times, together
 from foretrain.step.parts import READS as COMPUTE_READS
 from foretrain.step.parts import Part, by_layer
 from foretrain.step.setting import Setting
 from foretrain.step.strategies import boundary_of, recompute, share_of, transfers_of
 from foretrain.step.strategies.strategy import Axis, Phase, Transfer
-from foretrain.step.work import DeviceWork, together
+from foretrain.step.work import DeviceWork
 from foretrain.trainers.software import Execution
 from foretrain.workload.graph import Operators
 

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from foretrain.coefficients.links import Overlap
 from foretrain.plan.plan import Sharding
 from foretrain.plan.table import PlanTable, Rows, distinct
+from foretrain.step.compute import TINY
 from foretrain.step.layers import LayerMemory, LayerTimes
 from foretrain.step.placements import Placements, replicas_of
 from foretrain.step.setting import Holding, Setting
 from foretrain.step.strategies import owners_of, parameter_transfers_of
 from foretrain.step.strategies import recompute as offload
 from foretrain.step.strategies.strategy import ParameterTransfer, Pattern, When
-from foretrain.step.work import TINY
 
 Floats = NDArray[np.float64]
 

@@ -48,9 +48,10 @@ def study_setting(study: Study, cluster: Cluster, coefficients: Coefficients) ->
 
 def software_of(study: Study, cluster: Cluster) -> Software:
     """What the trainer of a study does when nobody sets it; what is set counts."""
-    chosen = chosen_of(study)
-    if chosen is None:
+    if study.trainer is None:
         return SHARED
+    chosen = chosen_of(study)
+    assert chosen is not None
     return _driven(study, chosen, cluster, plan=Plan()).software
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from foretrain.plan.plan import Schedule, Sends
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.step import schedule
+from foretrain.step.compute import together
 from foretrain.step.held import Held, each_weighted, weighted
 from foretrain.step.layers import Floats, layer_times
 from foretrain.step.passes import Passes, exposed, gathers, passes
@@ -28,7 +29,6 @@ from foretrain.step.setting import Setting
 from foretrain.step.strategies import recompute as offload
 from foretrain.step.strategies.pipeline import boundary_bytes
 from foretrain.step.timeline import StageTimes, StepTimes
-from foretrain.step.work import together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

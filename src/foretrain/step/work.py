@@ -85,28 +85,3 @@ def as_measured(
         backward=np.where(mine, backward * np.where(learns, 1.0, 1.0 - of_weights), times.backward),
         weights=np.where(mine, backward * of_weights * learns, times.weights),
     )
-
-
-TINY = 1e-300
-"""Stands for 0 where nothing is divided by it."""
-
-
-def together(device: Column, host: Column) -> Column:
-    """Seconds of a pass in which a device and its host keep each other waiting. [any shape]
-
-    Kernels wait in a queue, so whichever is slower decides; where both are as slow, each waits for
-    the other now and then, a fifth of the pass in all: the fourth root of the sum of fourth powers.
-    """
-    longer = np.maximum(device, host)
-    ratio = np.minimum(device, host) / np.maximum(longer, TINY)
-    square = ratio * ratio
-    found: Column = longer * np.sqrt(np.sqrt(1.0 + square * square))
-    return found
-
-
-def backward_kernels(operators: Operators) -> tuple[Flags, Flags]:
-    """Which operators have a backward pass, and which a product more than in the forward pass."""
-    moved = operators.backward_values + operators.backward_fixed
-    returns: Flags = (operators.backward_flop > 0) | (moved > 0)
-    learns: Flags = (operators.trained > 0) | (operators.weights == 0)
-    return returns, operators.matmul & learns
