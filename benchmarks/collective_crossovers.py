@@ -59,14 +59,16 @@ def line(found: Exchange, pattern: Pattern) -> str:
 def least(members: list[np.ndarray], net: Network, pattern: Pattern) -> bool:
     """Whether nothing that the network knows takes less than what is chosen."""
     found = exchange(members, net).take(np.zeros(len(SIZES), np.intp))
-    nets = [net, *(net.over(it) for it in net.protocols if carried(it.name, members, net))]
-    every = [
-        each.start + line.fixed + line.per_byte * SIZES
-        for each in nets
-        for name, algorithm in ALGORITHMS[pattern].items()
-        if name in (net.known if each is net else net.known.intersection(FLAGGED))
-        for line in [algorithm(group(members, each))]
+    ways = [(net, name) for name in ALGORITHMS[pattern] if name in net.known]
+    ways += [
+        (net.over(protocol, name), name)
+        for protocol in net.protocols
+        if carried(protocol.name, members, net)
+        for name in ALGORITHMS[pattern]
+        if name in net.known.intersection(FLAGGED)
     ]
+    lines = [(each, ALGORITHMS[pattern][name](group(members, each))) for each, name in ways]
+    every = [each.start + line.fixed + line.per_byte * SIZES for each, line in lines]
     return bool((found.seconds(SIZES, pattern) == np.min(every, axis=0)).all())
 
 
