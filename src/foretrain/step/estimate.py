@@ -79,13 +79,21 @@ def estimate(
     one = told_by(study, coefficients)
     plan, quiet = one.plan, idle(one.plan, study.workload.model)
     idle_keys = {f"plan.{name}" for name in quiet}
-    of_idle = [each for each in of(study.assumed, About.ASSUMED) if each.key in idle_keys]
-    told = (*(text for text in study.assumed if text not in of_idle), *one.assumed)
+    assumed = (*study.assumed, *one.assumed)
+    of_idle = [each for each in of(assumed, About.ASSUMED) if each.key in idle_keys]
+    told = tuple(text for text in assumed if text not in of_idle)
     answer = price_plan(one.setting, plan, assumed=told, played=played, job=study.job)
     if one.weighed is not None:
         answer = in_the_middle(answer, one.weighed, coefficients)
-    warnings = (*answer.warnings, *_idly_set(plan, quiet), *_over_limits(study, answer))
+    said = {name: why for name, why in quiet.items() if _says(study, name)}
+    warnings = (*answer.warnings, *_idly_set(plan, said), *_over_limits(study, answer))
     return replace(answer, warnings=warnings)
+
+
+def _says(study: Study, name: str) -> bool:
+    """Whether a field of the plan is the study's own word, not what its trainer does unasked."""
+    chosen = chosen_of(study) if study.trainer is not None else None
+    return chosen is None or name in chosen.stated or chosen.set_to(name) is not None
 
 
 def _idly_set(plan: Plan, quiet: Mapping[str, str]) -> Iterator[str]:
