@@ -1,4 +1,4 @@
-"""What a trainer does unasked and the plan makes idle: nobody said it, so nobody is warned of it."""
+"""What a trainer does unasked, and a plan makes idle, is nothing that a study was wrong about."""
 
 import pytest
 
