@@ -208,7 +208,7 @@ def examples_work(checkout: Path, folder: Path) -> Iterator[str]:
             copy = folder / file.name
             copy.write_text(with_fewer(text))
             yield from fine(foretrain("simulate", copy), str(name))
-        elif "workload" in held or "scale" in held:
+        elif held.keys() & {"workload", "scale", "collective"}:
             for verb in verbs_of(held):
                 yield from fine(foretrain(verb, file), f"{verb} {name}")
         elif not any(f'"{file.name}"' in other for other in texts.values()):
@@ -219,6 +219,8 @@ def verbs_of(held: Mapping[str, object]) -> tuple[str, ...]:
     """Commands that a study is for."""
     if "scale" in held:
         return ("scale",)
+    if "collective" in held:
+        return ("estimate",)
     return ("search",) if "search" in held else ("search", "estimate")
 
 
