@@ -7,11 +7,12 @@ from foretrain.measured.coverage import Assumptions, circumstances_of
 from foretrain.measured.place import Catalogue
 from foretrain.measured.run import MeasuredRun, Place, RunLayout, Subject, TableKind, TrainedNetwork
 from foretrain.study.catalogue import cluster, device
+from foretrain.study.recipes import recipes
 from foretrain.study.trainers import trainers
 from foretrain.trainers.trainer import recognised
 from foretrain.trainers.vocabulary import OPTIONS
 
-CATALOGUE = Catalogue(device=device, cluster=cluster, trainers=trainers)
+CATALOGUE = Catalogue(device=device, cluster=cluster, trainers=trainers, recipes=recipes)
 
 GPT = MeasuredRun(
     id="ours-0001",

@@ -50,8 +50,9 @@ def test_no_row_is_of_two_families(table):
         ("torchtitan (PyTorch FSDP2)", Execution.EAGER),
         ("CuDNN[R4]-fp16 (Torch)", Execution.EAGER),
         ("TensorFlow2 (NGC)", Execution.GRAPH),
+        ("TensorFlow 1.x w/XLA", Execution.COMPILED),
         ("LiBai (OneFlow)", Execution.TUNED),
-        ("MaxText (JAX)", Execution.GRAPH),
+        ("MaxText (JAX)", Execution.COMPILED),
         ("Megatron-DeepSpeed", Execution.TUNED),
         ("Megatron-Bridge (Megatron-Core)", Execution.TUNED),
         ("DeepSpeed transformer kernel", Execution.TUNED),
@@ -64,12 +65,12 @@ def test_a_framework_is_of_the_kind_that_its_name_tells(framework, kind):
 def test_submissions_to_mlperf_are_tuned_on_gpus_and_compiled_elsewhere():
     run = replace(GPT, framework="MXNet NVIDIA Release 20.06", source_id="mlperf-v0.7")
     assert unset(run, "execution") is Execution.TUNED
-    assert unset(replace(run, place=Place(device="TPU v3")), "execution") is Execution.GRAPH
+    assert unset(replace(run, place=Place(device="TPU v3")), "execution") is Execution.COMPILED
 
 
 def test_a_compiler_makes_a_graph_of_an_eager_program_and_leaves_others_as_they_are():
     compiled = {"stack": SoftwareStack(compiled=True)}
-    assert execution("PyTorch", **compiled) is Execution.GRAPH
+    assert execution("PyTorch", **compiled) is Execution.COMPILED
     assert execution("Megatron-LM", **compiled) is Execution.TUNED
 
 

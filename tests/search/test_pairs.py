@@ -14,6 +14,8 @@ MIXED = two(kind(1), kind(2, share=0.5))
 FEW = replace(SPACE, micro_batch=(1, 2), sequence_parallel=(False,), interleaving=(1, 2))
 STUDY = study(MIXED, space=FEW)
 EVERY = 10**6
+HAIR = 1 + 1e-9
+"""So that the order in which factors are multiplied decides nothing."""
 
 
 def found(question, keep=EVERY, **changes):
@@ -102,13 +104,13 @@ def test_just_the_plans_within_every_limit_are_ranked(every, place):
     steps = STUDY.workload.samples / STUDY.workload.global_batch
     last = every.best[place]
     limits = {
-        "deadline": (Limit(deadline=last.step_time * steps), Objective.TIME),
-        "cost limit": (Limit(cost=spent(last, Objective.COST) * steps), Objective.COST),
-        "memory limit": (Limit(memory=last.memory), Objective.MEMORY),
+        "deadline": (Limit(deadline=last.step_time * steps * HAIR), Objective.TIME),
+        "cost limit": (Limit(cost=spent(last, Objective.COST) * steps * HAIR), Objective.COST),
+        "memory limit": (Limit(memory=last.memory * HAIR), Objective.MEMORY),
     }
     for reason, (limit, objective) in limits.items():
         answer = found(replace(STUDY, limit=limit))
-        most = spent(last, objective) * (1 + 1e-12)
+        most = spent(last, objective) * HAIR
         kept = [each.plan for each in every.best if spent(each, objective) <= most]
         assert [each.plan for each in answer.best] == kept
         assert answer.rejected == {reason: every.space - len(kept)}

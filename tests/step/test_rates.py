@@ -99,3 +99,31 @@ def test_kernel_that_nobody_names_is_the_newest_in_tuned_software_alone():
     assert flash_share(new, eager, known) == known.legacy * known.second
     old = device("a100-sxm-80gb")
     assert flash_share(old, Software(), known) == flash_share(old, eager, known) == known.second
+
+
+def test_a_cast_of_its_own_reads_and_writes_what_the_kernel_between_two_does_not():
+    """By hand, in 16 bits: 2 + 2 bytes as they are, 4 + 4 wide, and 2 + 4 for each of two casts."""
+    chip, share = device("v100-sxm2-16gb"), DEFAULT.traffic.wide
+
+    def widened(precision, **habits):
+        return rates(chip, precision, DEFAULT, software=Software(**habits)).widened
+
+    graph = {"execution": Execution.GRAPH}
+    assert widened(Precision.FP16, **graph) == pytest.approx(1 - share + share * 8 / 4)
+    apart = widened(Precision.FP16, **graph, casts=True)
+    assert apart == pytest.approx(1 - share + share * (8 + 6 + 6) / 4)
+    assert widened(Precision.FP32, **graph, casts=True) == 1.0
+    assert widened(Precision.FP16, execution=Execution.COMPILED, casts=True) == 1.0
+    assert widened(Precision.FP16) == 1.0
+
+
+def test_a_compiler_fuses_what_a_graph_runs_operator_by_operator():
+    chip = device("v100-sxm2-16gb")
+    unfused = {
+        kind: rates(chip, Precision.FP32, DEFAULT, software=Software(execution=kind)).unfused
+        for kind in Execution
+    }
+    assert unfused[Execution.TUNED] == 1.0
+    assert unfused[Execution.GRAPH] > unfused[Execution.COMPILED] > 1.0
+    graph = rates(chip, Precision.FP32, DEFAULT, software=Software(execution=Execution.COMPILED))
+    assert graph.launch == DEFAULT.host.graph_launch

@@ -60,7 +60,7 @@ def test_recomputation_as_needed_is_a_ladder_of_plans():
     ladder = with_option(KNOWN, "recompute", "as-needed").plans
     assert [plan.recompute for plan in ladder][:2] == [Recompute.NONE, Recompute.SELECTIVE]
     assert ladder[-1].recompute is Recompute.FULL
-    assert with_option(KNOWN, "execution", "compiled").software.execution is Execution.GRAPH
+    assert with_option(KNOWN, "execution", "compiled").software.execution is Execution.COMPILED
 
 
 def test_only_weights_of_an_entry_open_what_ran_and_any_value_a_study_that_is_still_written():

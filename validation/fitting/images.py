@@ -183,6 +183,8 @@ def _once(bench: Bench, coefficients: Coefficients) -> Floats:
     """What a training on pictures does once a step, as `foretrain.step.schedule` has it."""
     software = bench.kind[-1]
     execution = Execution.TUNED if software.whole else software.execution
+    if execution is Execution.COMPILED:
+        execution = Execution.GRAPH
     own: float = getattr(coefficients.picture_steps, execution.value)
     pictures = bench.of_operators(bench.operators.family) > 0
     found: Floats = np.where(pictures, coefficients.step.factor * own, 0.0)

@@ -136,7 +136,8 @@ class KernelTraffic:
         sustained: memory traffic of simple kernels over the data sheet's bandwidth, of a device
             like an A100 80GB.
         eager: what operations one by one move, and how many kernels they are, over fused ones.
-        graph: the same of a runtime that fuses what it finds in a graph.
+        graph: the same of a runtime that runs a graph operator by operator.
+        compiled: the same where a compiler makes kernels of chains of operators.
         wide: share of what software without kernels of its own moves in 4 bytes beside products of
             16 bits.
         stretched: what kernels reach of that for operands of two widths, or stretched or strided.
@@ -146,6 +147,7 @@ class KernelTraffic:
     sustained: float
     eager: float
     graph: float
+    compiled: float
     wide: float
     stretched: float
     scanned: float

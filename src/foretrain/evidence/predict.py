@@ -29,6 +29,7 @@ from foretrain.step.result import Estimate, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting, setting
 from foretrain.step.situation import among, interval
 from foretrain.study.catalogue import cluster, device
+from foretrain.study.recipes import recipes
 from foretrain.study.trainers import trainers
 from foretrain.trainers.variants import Opened, variants
 from foretrain.units import BYTES
@@ -37,6 +38,7 @@ CATALOGUE = Catalogue(
     device=lru_cache(maxsize=None)(device),
     cluster=lru_cache(maxsize=None)(cluster),
     trainers=trainers,
+    recipes=recipes,
 )
 """Entries are read once for all runs."""
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
 from foretrain.measured import defaults, lore, recipe, tuning
+from foretrain.measured.by_recipe import by_recipe
 from foretrain.measured.coverage import Assumptions, Default, NotCovered, circumstances_of
 from foretrain.measured.degrees import degrees_choices
 from foretrain.measured.layout import batch_of, plans_of
@@ -134,6 +135,7 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
     elif not tuning.trains(run):
         raise NotCovered(f"task '{run.task}' is not covered")
     model = model_of(run, assumptions)
+    run = by_recipe(run, assumptions, catalogue.recipes())
     cluster = cluster_of(_placed(run, assumptions), catalogue, assumptions)
     software = _software(run, _precision(run, cluster.device, assumptions), assumptions)
     choices = degrees_choices(run, model, cluster, assumptions=assumptions)
@@ -277,8 +279,8 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
     execution = assumptions.of("execution").value
     if not assumptions.trainer.recognised:
         assumptions.unset("execution")
-    elif execution is Execution.EAGER and run.stack.compiled:
-        execution = Execution.GRAPH
+    elif execution in (Execution.EAGER, Execution.GRAPH) and run.stack.compiled:
+        execution = Execution.COMPILED
     return replace(
         accustomed(software_of(run, assumptions), assumptions.trainer, assumptions.at),
         family=assumptions.trainer.family if assumptions.trainer.recognised else "",

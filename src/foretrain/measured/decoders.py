@@ -16,7 +16,7 @@ from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.run import TrainedNetwork
 from foretrain.workload.graph import Model
 from foretrain.workload.parts.encoder import encoder
-from foretrain.workload.parts.encoder_decoder import encoder_decoder
+from foretrain.workload.parts.encoder_decoder import SPANS, encoder_decoder
 from foretrain.workload.parts.experts import Experts
 from foretrain.workload.parts.feed_forward import FeedForward
 from foretrain.workload.parts.language_model import Decoder, decoder
@@ -256,5 +256,6 @@ def both_sides_of(network: TrainedNetwork, assumptions: Assumptions, *, sequence
         feed_forward=width,
         vocabulary=assumptions.fill(network.vocabulary, defaults.VOCABULARY),
         gated=_looks_gated(replace(network, parameters=None)),
+        spans=SPANS if "t5" in network.family.lower() else None,
     )
     return shape.model(network.name, sequence)

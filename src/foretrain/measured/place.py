@@ -20,6 +20,7 @@ from foretrain.measured.coverage import Assumptions, Default, NotCovered, stated
 from foretrain.measured.defaults import NODE_DEVICES
 from foretrain.measured.policies import left_out
 from foretrain.measured.run import MeasuredRun, Place
+from foretrain.trainers.recipes import Recipe
 from foretrain.trainers.trainer import Trainer
 
 
@@ -168,11 +169,13 @@ class Catalogue:
         device: a device by name.
         cluster: a cluster by name and number of nodes.
         trainers: every trainer.
+        recipes: every published recipe.
     """
 
     device: Callable[[str], Device]
     cluster: Callable[[str, int], Cluster]
     trainers: Callable[[], tuple[Trainer, ...]]
+    recipes: Callable[[], tuple[Recipe, ...]] = tuple
 
 
 def cluster_of(place: Place, catalogue: Catalogue, assumptions: Assumptions) -> Cluster:

@@ -6,6 +6,7 @@ First those of kernels over pictures: convolutions, norms, and what is fused wit
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 from foretrain.cluster.device import Device
 from foretrain.coefficients.coefficients import Coefficients
@@ -87,16 +88,17 @@ def picture_rates(
     """The rates of a device, driven by some software."""
     known, slower = coefficients.pictures, coefficients.step.factor
     tensor = has_matrix_units(device) and precision.peak != "fp32"
-    memory = {Execution.EAGER: known.eager, Execution.GRAPH: known.graph}.get(
-        Execution.TUNED if software.whole else software.execution, known.tuned
-    )
+    graph = software.execution in GRAPHS
+    memory = known.tuned
+    if not software.whole and software.execution is not Execution.TUNED:
+        memory = known.graph if graph else known.eager
     ordinary = device.peak.fp32 / slower * known.depthwise
     # Readings of a norm in its forward pass that others do for it; twice as many backward.
     tuned = software.execution is Execution.TUNED
     saved = known.statistics if tuned else 0.0
     if software.whole:
         saved = 2.0 * known.statistics_compiled
-    fused = known.fused_graph if software.execution is Execution.GRAPH else 0.0
+    fused = known.fused_graph if graph else 0.0
     if software.compiled or software.whole or tuned:
         fused = known.fused_tuned
     return PictureRates(
@@ -160,6 +162,9 @@ def _plain(device: Device, precision: Precision, coefficients: Coefficients) -> 
 
 
 FP32_BYTES = 4.0
+
+GRAPHS: Final = (Execution.GRAPH, Execution.COMPILED)
+"""Executions of a graph that is known before it runs."""
 
 CALLS = 4.0
 """Calls of a framework for an operator of a transformer, where an interpreter makes them: those
@@ -235,12 +240,13 @@ def rates(
     kept = {"fp8": matrix.fp8, "fp4": matrix.fp4}
     flash = wide * flash_share(device, software, coefficients.attention) / slower
     moves = {
-        Execution.EAGER: coefficients.traffic.eager,
-        Execution.GRAPH: coefficients.traffic.graph,
+        Execution.EAGER: traffic.eager,
+        Execution.GRAPH: traffic.graph,
+        Execution.COMPILED: traffic.compiled,
     }
     # A graph of kernels is started whole; a graph of operators knows what is computed again.
     starts = slower * (not software.graphs)
-    graph = software.execution is Execution.GRAPH or not software.interpreted
+    graph = software.execution in GRAPHS or not software.interpreted
     return Rates(
         matmul=wide * _product_share(device, precision, coefficients) / slower,
         narrow=top / wide * kept.get(precision.peak, 1.0),
@@ -281,11 +287,18 @@ def memory_rate(device: Device) -> float:
 def _widened(precision: Precision, coefficients: Coefficients, software: Software) -> float:
     """Bytes that kernels move over those of activations, where some work in 4 bytes.
 
+    What a kernel makes of a chain reads and writes activations as they are. A cast of its own reads
+    a value in few bytes and writes it in 4, or the other way round; there is one on either side.
+
     Source: micikevicius2018, section 3.3.
     """
-    if software.execution is Execution.TUNED:
+    if software.execution in (Execution.TUNED, Execution.COMPILED):
         return 1.0
-    return 1.0 + coefficients.traffic.wide * (FP32_BYTES / precision.value_bytes - 1.0)
+    narrow = precision.value_bytes
+    moved = FP32_BYTES / narrow - 1.0
+    if software.casts and narrow < FP32_BYTES:
+        moved += (narrow + FP32_BYTES) / narrow
+    return 1.0 + coefficients.traffic.wide * moved
 
 
 def _sorts(precision: Precision, software: Software) -> float:

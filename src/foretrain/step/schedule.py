@@ -72,6 +72,7 @@ def once(setting: Setting, replicas: Column) -> Number:
     own, wait = {
         Execution.EAGER: (known.eager, known.eager_wait),
         Execution.GRAPH: (known.graph, known.graph_wait),
+        Execution.COMPILED: (known.graph, known.graph_wait),
         Execution.TUNED: (known.tuned, known.tuned_wait),
     }[Execution.TUNED if software.whole else software.execution]
     agreed = 0.0 if software.whole else np.where(replicas > 1, wait, 0.0)

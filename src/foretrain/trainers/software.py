@@ -15,7 +15,9 @@ class Execution(StrEnum):
     EAGER = "eager"
     """One operator after another from Python, each its own kernel: PyTorch without compiling."""
     GRAPH = "graph"
-    """A graph known before it runs: fewer and fused kernels, launched without Python."""
+    """A graph of operators known before it runs, each its own kernel, launched without Python."""
+    COMPILED = "compiled"
+    """A graph whose chains of operators a compiler makes kernels of: XLA, Inductor."""
     TUNED = "tuned"
     """Kernels fused by hand for transformers or for a benchmark, launches kept off the way."""
 
@@ -67,6 +69,8 @@ class Software:
             otherwise one tensor at a time, where a replica is more than one device.
         kernel: generation of the fused attention kernel; None if there is none or not known.
         fused: what of a layer is one kernel, in the words of entries; empty where nothing is known.
+        casts: whether automatic mixed precision casts by kernels of its own, before and after what
+            it keeps in 4 bytes.
         random_states: whether checkpointing saves and restores the states of random numbers.
         norm_wait: whether the update waits for the norm of all gradients, which the host reads.
     """
@@ -91,6 +95,7 @@ class Software:
     fuses: bool = True
     kernel: AttentionKernel | None = None
     fused: tuple[str, ...] = ()
+    casts: bool = False
     random_states: bool = False
     norm_wait: bool = False
 

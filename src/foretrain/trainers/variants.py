@@ -227,6 +227,7 @@ def accustomed(software: Software, trainer: Trainer, at: Circumstances) -> Softw
     return replace(
         software,
         fused=() if line is None or line.value == "none" else words_of(line.value),
+        casts=_does(trainer, "casts", at),
         random_states=_does(trainer, "random_states", at),
         norm_wait=_does(trainer, "norm_wait", at),
     )

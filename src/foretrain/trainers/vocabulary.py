@@ -184,7 +184,8 @@ OPTIONS: Final[Mapping[str, Term]] = MappingProxyType(
             {
                 "eager": (Execution.EAGER, "software that launches operators one by one"),
                 "fused": (Execution.TUNED, "software with kernels fused by hand"),
-                "compiled": (Execution.GRAPH, "software that compiles a graph"),
+                "graph": (Execution.GRAPH, "software that runs a graph operator by operator"),
+                "compiled": (Execution.COMPILED, "software that compiles a graph"),
             },
         ),
         "cuda_graphs": _kind(
@@ -244,6 +245,13 @@ HABITS: Final[Mapping[str, Term]] = MappingProxyType(
             {
                 "interpreter": (True, "an interpreter calls every operator"),
                 "executor": (False, "an executor runs a graph that it was handed"),
+            },
+        ),
+        "casts": _kind(
+            "where automatic mixed precision casts",
+            {
+                "within": (False, "kernels cast what they read"),
+                "apart": (True, "casts are kernels of their own"),
             },
         ),
         "fused": _words(

@@ -3,9 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from foretrain.errors import InputError
 from foretrain.workload.library.entries import build, entries
+from foretrain.workload.parts.encoder_decoder import SPANS, Spans
 
 T5 = entries()["t5-base"].shape
 
@@ -29,9 +32,39 @@ def test_encoder_of_one_layer_is_its_last():
 
 
 def test_output_of_the_encoder_travels_with_the_decoder():
-    *_, encoder, decoder, _ = build("t5-base", sequence=512).layers
+    *_, encoder, decoder, _ = build("bart-base", sequence=512).layers
     assert (encoder.output, decoder.input) == (512 * 768, 512 * 768)
     assert decoder.output == 2 * 512 * 768
+
+
+def test_t5_writes_114_tokens_of_the_568_of_which_it_reads_512():
+    # raffel2020's own code, and the example of Flax in transformers: 568 tokens, 114 targets.
+    assert SPANS.targets(512) == 114
+    *_, decoder, head = build("t5-base", sequence=512).layers
+    assert (decoder.input, decoder.output) == (114 * 768, (114 + 512) * 768)
+    [logits] = [each for each in head.operators if each.matrices]
+    assert logits.matrices.rows == 114
+    embedding = build("t5-base", sequence=512).layers[0]
+    assert embedding.operators[0].output == (512 + 114) * 768
+
+
+@given(sequence=st.integers(1, 200), share=st.floats(0.01, 0.9), mean=st.floats(1.0, 20.0))
+def test_longest_text_is_cut_of_which_that_many_tokens_are_left(sequence, share, mean):
+    def cut(text):
+        return round(share * text), round(round(share * text) / mean)
+
+    def read(text):
+        gone, spans = cut(text)
+        return text - gone + spans + 1  # a mark for each span, and one for the end
+
+    text = max(each for each in range(20 * sequence + 40) if read(each) <= sequence)
+    assert Spans(share=share, mean=mean).targets(sequence) == sum(cut(text)) + 1
+
+
+def test_spans_that_cut_out_nothing_or_everything_are_refused():
+    for wrong in ({"share": 0.0, "mean": 3}, {"share": 1.0, "mean": 3}, {"share": 0.5, "mean": 0}):
+        with pytest.raises(InputError, match="share must be above 0 and below 1"):
+            Spans(**wrong)
 
 
 def test_both_streams_are_looked_up_in_one_table():
@@ -42,7 +75,7 @@ def test_both_streams_are_looked_up_in_one_table():
 
 
 def test_only_the_decoder_hides_what_comes_later():
-    *_, encoder, decoder, _ = build("t5-base", sequence=512).layers
+    *_, encoder, decoder, _ = build("bart-base", sequence=512).layers
     flop = [
         next(each.flop for each in layer.operators if each.name == "flash attention")
         for layer in (encoder, decoder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from foretrain.errors import UnsupportedModel
 from foretrain.study.config.config import Config
 from foretrain.workload.parts.encoder import encoder
-from foretrain.workload.parts.encoder_decoder import EncoderDecoder, encoder_decoder
+from foretrain.workload.parts.encoder_decoder import SPANS, EncoderDecoder, encoder_decoder
 from foretrain.workload.parts.language_model import LanguageModel
 from foretrain.workload.parts.vision_transformer import VisionTransformer, vision_transformer
 
@@ -74,6 +74,7 @@ def _t5(config: Config, *, tables: int) -> EncoderDecoder:
         distances=tables * config.count("relative_attention_num_buckets", BUCKETS),
         tied=config.flag("tie_word_embeddings", True),
         dropout=config.drops("dropout_rate", default=0.1),
+        spans=SPANS,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from foretrain.errors import InputError
 from foretrain.study.tracing.inputs import SAMPLES, SIDE, SampleSize
+from foretrain.workload.parts.encoder_decoder import SPANS
 
 if TYPE_CHECKING:
     import torch
@@ -17,6 +18,9 @@ SECOND: Final = 16_000
 
 FRAMES: Final = 16
 """Pictures of a video where its configuration does not say how many."""
+
+CUT: Final = ("t5", "mt5", "umt5")
+"""Types of models that are trained to write the spans that were cut out of a text."""
 
 PIXELS: Final = ("pixel_values", "pixel_values_videos")
 WRITES: Final = (
@@ -101,7 +105,9 @@ def _read(main: str, takes: frozenset[str], config: Any, *, size: SampleSize) ->
         found["input_ids"] = (_tokens(config, size),)
     if getattr(config, "is_encoder_decoder", False) and "decoder_input_ids" in takes:
         own = size.sequence or first_of(config, "max_target_positions") or 128
-        found["decoder_input_ids"] = found.get("input_ids", (int(own),))
+        [read] = found.get("input_ids", (int(own),))
+        cut = config.model_type in CUT and size.sequence is not None
+        found["decoder_input_ids"] = (SPANS.targets(read) if cut else read,)
     return found
 
 

@@ -1,14 +1,16 @@
 """Encoder-decoder transformers: two streams of tokens, as in translation and T5.
 
-Both streams have the sample's number of tokens. Their tokens are looked up in the first layer; the
-output of the encoder travels with the decoder's stream from stage to stage.
+Both streams have the sample's number of tokens, unless the model learns to fill spans in that were
+cut out of it (`spans`): then the decoder's has those alone. Their tokens are looked up in the first
+layer; the output of the encoder travels with the decoder's stream from stage to stage.
 
-Source: vaswani2017, section 3.
+Source: vaswani2017, section 3; raffel2020, section 3.1.4.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 from foretrain.errors import InputError
 from foretrain.workload.graph import Model
@@ -26,6 +28,49 @@ from foretrain.workload.parts.stream import HiddenStates, Norm, at_least, norm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spans:
+    """Spans of a text that are cut out, each with a mark in its place, and written behind it.
+
+    Attributes:
+        share: of the tokens of a text that are cut out.
+        mean: tokens of a span, on average.
+
+    Source: raffel2020, sections 3.1.4 and 3.3.4; xue2021, section 3.2, does the same.
+    """
+
+    share: float
+    mean: float
+
+    def __post_init__(self) -> None:
+        if not (0 < self.share < 1 and self.mean >= 1):
+            raise InputError(
+                f"Spans: share must be above 0 and below 1, mean at least 1 token, "
+                f"got {self.share} and {self.mean}."
+            )
+
+    def targets(self, sequence: int) -> int:
+        """Tokens that the decoder writes of the longest text of which `sequence` tokens are read.
+
+        Either side has a mark for each span, and one for its end.
+        """
+        kept = 1.0 - self.share + self.share / self.mean
+        text = max(0, int((sequence - 1) / kept) - 2)
+        while self._sides(text + 1)[0] <= sequence:
+            text += 1
+        return self._sides(text)[1]
+
+    def _sides(self, text: int) -> tuple[int, int]:
+        """Tokens that are read, and that are written, of a text of so many."""
+        cut = round(self.share * text)
+        spans = round(cut / self.mean)
+        return text - cut + spans + 1, cut + spans + 1
+
+
+SPANS: Final = Spans(share=0.15, mean=3.0)
+"""What T5 is trained with. Source: raffel2020, section 3.3.4."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderDecoder:
     """The shape of an encoder and a decoder of one width.
 
@@ -37,6 +82,8 @@ class EncoderDecoder:
         head: how vectors become logits; with its norm the encoder ends in one too.
         norm: the norms of both streams.
         dropout: whether residual additions, attention and the embedding use dropout.
+        spans: what is cut out of a text and to be written by the decoder; None where both streams
+            have as many tokens.
     """
 
     hidden: int
@@ -46,6 +93,7 @@ class EncoderDecoder:
     head: LanguageHead
     norm: Norm = Norm.SCALE
     dropout: bool = False
+    spans: Spans | None = None
 
     def __post_init__(self) -> None:
         at_least(self, 1, "hidden")
@@ -58,19 +106,21 @@ class EncoderDecoder:
         return structure(self.hidden, (self.encoder, self.decoder))
 
     def model(self, name: str, sequence: int) -> Model:
-        """The model for samples of `sequence` tokens in each stream."""
+        """The model for samples of which the encoder reads `sequence` tokens."""
         if not sequence >= 1:
             raise InputError(f"sequence must be at least 1 token, got {sequence}.")
         stream = HiddenStates(
             tokens=sequence, hidden=self.hidden, norm=self.norm, dropout=self.dropout
         )
+        written = sequence if self.spans is None else self.spans.targets(sequence)
+        decoded = replace(stream, tokens=written)
         # One lookup of both streams, then what each of them adds to its own.
-        both = lookup(self.embedding, replace(stream, tokens=2 * sequence))
+        both = lookup(self.embedding, replace(stream, tokens=sequence + written))
         ends = embedding_layer(self.embedding, stream)
         added = tuple(
             replace(each, name=f"{side} {each.name}")
-            for side in ("encoder", "decoder")
-            for each in ends.operators[1:]
+            for side, its in (("encoder", stream), ("decoder", decoded))
+            for each in embedding_layer(self.embedding, its).operators[1:]
         )
         norms = (norm("encoder norm", stream),)
         return Model(
@@ -82,8 +132,8 @@ class EncoderDecoder:
                     if self.head.norm
                     else [layer(self.encoder, stream)]
                 ),
-                layer(self.decoder, stream, memory=sequence),
-                head_layer(self.head, self.embedding, stream),
+                layer(self.decoder, decoded, memory=sequence),
+                head_layer(self.head, self.embedding, decoded),
             ),
             tokens=sequence,
             tied=self.embedding.vocabulary * self.hidden if self.head.tied else 0.0,
@@ -111,6 +161,7 @@ def encoder_decoder(
     final_norm: bool = True,
     tied: bool = True,
     dropout: bool = True,
+    spans: Spans | None = None,
 ) -> EncoderDecoder:
     """An encoder-decoder of some sizes.
 
@@ -134,6 +185,7 @@ def encoder_decoder(
         final_norm: whether a norm ends each side.
         tied: whether the embedding's table makes the logits.
         dropout: whether it is trained with dropout.
+        spans: what is cut out of a text and to be written; None where both streams are as long.
     """
 
     def block(heads: int, feed_forward: int, *, decodes: bool) -> Block:
@@ -169,4 +221,5 @@ def encoder_decoder(
         head=LanguageHead(norm=final_norm, tied=tied),
         norm=Norm.SCALE_AND_SHIFT if layer_norm else Norm.SCALE,
         dropout=dropout,
+        spans=spans,
     )

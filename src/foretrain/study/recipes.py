@@ -1,0 +1,41 @@
+"""Recipes of the catalogue: plans that trainers' makers publish (CSV), from text to nouns."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from foretrain.trainers.recipes import Recipe
+
+COUNTS: Final = (
+    *("tensor", "pipeline", "interleaving", "context", "expert", "micro_batch", "global_batch"),
+    "sequence",
+)
+
+
+@cache
+def recipes() -> tuple[Recipe, ...]:
+    """Every published recipe for a model of the library, those of a release after earlier ones.
+
+    Source: the recipes of Megatron-Bridge 0.2 to 0.5, of NeMo 1 and 2 and of NVIDIA's submissions
+    to MLPerf 3.0 to 5.1, each with its file.
+    """
+    text = (files("foretrain") / "trainers" / "catalogue" / "recipes.csv").read_text("utf-8")
+    return tuple(_recipe(row) for row in csv.DictReader(text.splitlines()))
+
+
+def _recipe(row: dict[str, str]) -> Recipe:
+    return Recipe(
+        family=row["family"],
+        release=row["release"],
+        model=row["model"],
+        adapts=row["task"] == "lora",
+        devices=tuple(tuple(words.split()) for words in row["device"].split("|")),
+        count=int(row["devices"]),
+        **{name: int(row[name]) for name in COUNTS},
+        precision=row["precision"],
+        recompute=row["recompute"],
+        source=row["source"],
+    )
