@@ -11,7 +11,7 @@ from math import expm1
 from foretrain.coefficients.calibration import Calibration
 from foretrain.errors import InputError
 from foretrain.evidence.anchor import anchor
-from foretrain.evidence.fit_runs import FitEngine, Fitting, fit_runs, fittable
+from foretrain.evidence.fit_runs import FitEngine, Fitting, fit_runs
 from foretrain.evidence.result import Calibrated
 from foretrain.measured.run import MeasuredRun, UnreadRow
 from foretrain.plan.study import Study
@@ -62,12 +62,13 @@ def calibrate(
     if step_time is not None:
         raise InputError("calibrate: step_time is that of a study; runs have theirs.")
     fitting = Fitting(
-        free=fittable(base),
+        free=(),
         kept_apart=frozenset(),
         left_out=None,
         name=name,
         date=date,
         command=f"foretrain calibrate {called}",
+        own=True,
         anyway=anyway,
     )
     runs = [each for each in ran if isinstance(each, MeasuredRun)]

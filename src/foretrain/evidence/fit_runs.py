@@ -37,6 +37,7 @@ from foretrain.evidence.fit import (
 )
 from foretrain.evidence.free import Floats, Free, free_of, values_of
 from foretrain.evidence.judgement import FARTHEST, deviations, folds_of, left_out, standard_error
+from foretrain.evidence.place import of_one_place, scatter
 from foretrain.evidence.predict import CATALOGUE, measured_seconds, predict
 from foretrain.evidence.result import Calibrated, Judged, Moved, Odd
 from foretrain.measured import lore
@@ -133,13 +134,14 @@ class Fitting:
     """What is fitted, and to what.
 
     Attributes:
-        free: names of the coefficients that may move.
+        free: names of the coefficients that may move, unless the runs are of one place.
         kept_apart: sources to which nothing is fitted.
         left_out: groups that a run belongs to (its publisher, a family of software), each of which
             is left out once; None leaves nobody out.
         name: of the new set.
         date: of the fit, year first.
         command: by which it can be made again.
+        own: whether the runs are of one place, and move what differs from place to place alone.
         anyway: whether to accept a set that is doubted.
     """
 
@@ -149,6 +151,7 @@ class Fitting:
     name: str
     date: str
     command: str
+    own: bool = False
     anyway: bool = False
 
 
@@ -184,9 +187,15 @@ def fit_runs(
             "calibrate: no run is left to fit to. Runs need a measured step time. A source's "
             f"repeats of one configuration must agree within {MOST_SCATTER:.0%}."
         )
+    rows = rows_of(used)
     free = tuple(free_of(name, _known(priors, name)) for name in fitting.free)
+    if fitting.own:
+        free, rows = of_one_place(rows, priors)
     ask = _Predicting(used, free, priors=priors, engine=engine)
-    rows = _rows(used)
+    if fitting.own:
+        everything = np.ones(len(used), np.bool_)
+        (before,) = ask([(np.zeros(len(free)), everything)])
+        rows = replace(rows, noise=scatter(rows.measured - before))
     progress(f"{len(used)} runs, {len(free)} coefficients")
     whole = fit(rows, ask, start=np.zeros(len(free)))
     progress(f"fitted to all runs: {_error(whole, rows):.3f}")
@@ -312,7 +321,8 @@ def _known(priors: Calibration, name: str) -> Coefficient:
     return priors.known[name]
 
 
-def _rows(runs: Sequence[MeasuredRun]) -> Rows:
+def rows_of(runs: Sequence[MeasuredRun]) -> Rows:
+    """The measured side of runs that tell of a step's time."""
     measured = [seen.measured for seen in map(observed, runs) if seen is not None]
     repeats = [run.repeat or run.id for run in runs]
     # Runs of one code by one publisher share a pace, and so count together.
