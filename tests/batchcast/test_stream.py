@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.batchcast.at_work import (
@@ -107,6 +108,16 @@ def test_a_sample_that_cannot_be_prepared_is_told_or_passed_over_and_counted():
             stream.wait()
         with pytest.raises(SampleFailed):
             stream.wait()
+
+
+def test_a_stream_is_open_also_where_its_connection_has_the_number_of_a_closed_input(monkeypatch):
+    """A daemon that closed its standard input gets descriptor 0 for the next that it opens."""
+    with shared(Numbers(4)) as stream:
+        pid = stream.pid
+        with monkeypatch.context() as changed:
+            changed.setattr(stream, "_peer", SimpleNamespace(fileno=lambda: 0))
+            assert stream.pid == pid
+    assert stream.pid is None
 
 
 def deadly(index):

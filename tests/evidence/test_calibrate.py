@@ -9,8 +9,9 @@ from tests.small import gpt_study
 from foretrain.coefficients.coefficient import Origin
 from foretrain.errors import InputError
 from foretrain.evidence.calibrate import calibrate
-from foretrain.evidence.fit_runs import Fitting, fit_runs, fittable
+from foretrain.evidence.fit_runs import Fitting, fit_runs, fittable, observed
 from foretrain.evidence.free import free_of
+from foretrain.measured.run import Subject
 from foretrain.study.coefficients import PRIORS, SHIPPED
 from foretrain.study.measurements import read_runs
 
@@ -73,6 +74,30 @@ def test_runs_without_a_step_time_are_refused(runs):
         fit_runs([], fitting())
     with pytest.raises(InputError, match="Runs need a measured step time"):
         fit_runs(runs, fitting(kept_apart={"mpt"}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"subject": Subject.PEAK_MEMORY}, {"subject": Subject.STATE}, {"out_of_memory": True}],
+)
+def test_only_a_step_that_was_run_to_its_end_tells_of_the_time_of_a_step(runs, change):
+    assert observed(runs[0]) is not None
+    assert observed(replace(runs[0], **change)) is None
+
+
+def test_whoever_waits_is_told_what_is_fitted_and_how_far_it_got(runs):
+    told = []
+    found = fit_runs(
+        runs,
+        fitting(left_out=lambda _: {"mosaic"}),
+        priors=SHIPPED,
+        progress=told.append,
+    )
+    assert told == [
+        f"{len(runs)} runs, {len(FREE)} coefficients",
+        f"fitted to all runs: {found.error:.3f}",
+        "fitted without mosaic",
+    ]
 
 
 def slower(run, times, **changes):

@@ -8,6 +8,7 @@ import pytest
 from foretrain.evidence.predict import predict, stages_of
 from foretrain.measured.coverage import NotCovered
 from foretrain.measured.run import Subject
+from foretrain.step.situation import interval
 from foretrain.study.coefficients import DEFAULT
 from foretrain.study.measurements import read_runs
 
@@ -20,6 +21,26 @@ GIB = 2.0**30
 def test_a_step_time_has_an_interval_around_it():
     found = predict(STEPS["korthikanti-0002"], DEFAULT)
     assert found.low < found.value < found.high
+
+
+@pytest.mark.parametrize("task", ["pretrain", "forward+backward"])
+@pytest.mark.parametrize("batch", [16, 512])
+def test_an_interval_is_as_wide_as_its_situation_says_however_long_a_step_is(batch, task):
+    run = replace(STEPS["korthikanti-0004"], global_batch=batch, task=task)
+    found = predict(run, DEFAULT)
+    wide = interval(DEFAULT, found.situation)
+    assert found.low == pytest.approx(found.value * wide.low_factor)
+    assert found.high == pytest.approx(found.value * wide.high_factor)
+
+
+@pytest.mark.parametrize("batch", [16, 512])
+def test_passes_alone_take_a_step_without_its_update(batch):
+    step = predict(replace(STEPS["korthikanti-0004"], global_batch=batch), DEFAULT)
+    passes = replace(STEPS["korthikanti-0004"], global_batch=batch, task="forward+backward")
+    found = predict(passes, DEFAULT)
+    assert 0 < found.value < step.value == pytest.approx(step.parts.total)
+    assert found.value == pytest.approx(step.value - step.parts.update)
+    assert found.parts == replace(step.parts, update=0.0)
 
 
 def test_a_larger_batch_takes_longer():

@@ -14,6 +14,7 @@ from foretrain.evidence.report import WORST_OF_A_PAGE as WORST
 from foretrain.evidence.scatter import COLOURS, REST, scatter
 from foretrain.evidence.validate import Validation
 from foretrain.show.page import page as page_of
+from foretrain.show.report import Drawing
 from foretrain.step.result import Parts
 from foretrain.units import SECONDS
 
@@ -61,6 +62,40 @@ def test_rows_that_err_most_come_first_with_their_parts():
     assert order[0] == "row-1"
     assert "tensor: 1 s" in text
     assert "torch, 8 A100 SXM 80GB, data + tensor" in text
+
+
+def drawn(row):
+    """What the page draws of a row that errs."""
+    validation = Validation(rows=(row,), summary=builders.validation().summary)
+    drawings = [
+        item
+        for section in validation_report([row], validation).sections
+        for item in section.body
+        if isinstance(item, Drawing) and item.template == "worst"
+    ]
+    (shown,) = drawings[0].content["rows"]
+    return shown
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.25, 4.0])
+def test_a_bar_is_as_long_as_the_longer_of_what_was_measured_and_predicted(ratio):
+    """Parts that add up to the prediction fill its share of the bar; a mark stands at 10 s."""
+    parts = Parts(forward=3 * ratio, backward=6 * ratio, tensor=ratio)
+    (row,) = rows(ratio, parts=parts)
+    shown = drawn(row)
+    longest = max(10.0, 10 * ratio)
+    assert shown.mark == pytest.approx(100 * 10 / longest)
+    assert sum(piece.share for piece in shown.pieces) == pytest.approx(10 * ratio / longest)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "predicted", "error"),
+    [(1.25, "12.5 s", "25 %"), (1.0, "10 s", "0.0 %"), (0.0, "0 s", "-100 %")],
+)
+def test_a_row_that_errs_is_told_in_seconds_and_per_cent(ratio, predicted, error):
+    (row,) = rows(ratio)
+    shown = drawn(row)
+    assert (shown.measured, shown.predicted, shown.error) == ("10 s", predicted, error)
 
 
 def test_no_more_than_the_worst_rows_are_broken_down():

@@ -1,5 +1,6 @@
 """What follows from a comparison of policies: each sentence where it holds, and nowhere else."""
 
+from dataclasses import replace
 from math import inf
 from types import SimpleNamespace
 
@@ -189,3 +190,10 @@ def test_how_members_are_fed_is_told_of_the_devices_that_are_asked_for():
     (_, told) = findings([], [curve_of(fed, asks=4, members=3)])
     assert told == "Its 3 members train at that pace each. The readers keep up."
     assert len(findings([], [curve_of(fed, asks=8, members=3)])) == 1
+
+
+@pytest.mark.parametrize(("rate", "told"), [(0.12345, "0.123"), (12.34, "12.3"), (1234.5, "1,234")])
+def test_a_rate_is_told_with_three_digits_or_as_a_whole_number(rate, told):
+    curve = curve_of()
+    points = tuple(replace(each, rate=rate) for each in curve.points)
+    assert f"trains {told} samples/s on 1" in findings([], [replace(curve, points=points)])[0]

@@ -1,9 +1,12 @@
 """What terminal and page show of a simulation."""
 
+from dataclasses import replace
+
+import pytest
 from rich.console import Console
 
 from foretrain.cluster.fleet import fleet
-from foretrain.jobs.report import responses, simulate_report
+from foretrain.jobs.report import responses, simulate_report, speed
 from foretrain.jobs.simulate import simulate
 from foretrain.measured.job import Job, Log, Trace
 from foretrain.measured.queue_study import QueueStudy, Target, TargetQuantity
@@ -60,3 +63,8 @@ def test_a_page_is_complete_in_itself():
 def test_names_of_users_are_texts_not_markup():
     html = page(simulate_report(STUDY, ANSWER), provenance(STUDY))
     assert "<b>" not in html
+
+
+@pytest.mark.parametrize(("seeds", "told"), [(1, ";"), (2, ", 2 seeds;"), (3, ", 3 seeds;")])
+def test_seeds_are_told_where_jobs_are_drawn_more_than_once(seeds, told):
+    assert speed(replace(ANSWER, seeds=seeds)).startswith(f"2 devices{told} ")

@@ -114,6 +114,14 @@ def test_so_many_decisions_are_made_and_so_many_more_for_each_job(monkeypatch, j
     assert dispatcher.decisions == 20 + 4 * jobs
 
 
+def test_a_job_that_nobody_starts_is_given_up_after_so_many_decisions_and_one(monkeypatch):
+    monkeypatch.setattr(simulation, "PATIENCE", 7)
+    dispatcher = Dawdles()
+    with pytest.raises(InputError, match="would never end"):
+        Simulation(trace((0, 1, 1)), CountedPool(fleet(1)), dispatcher).run()
+    assert dispatcher.decisions == 7 + 1
+
+
 @pytest.mark.parametrize("more", [0, 1, 5])
 def test_of_jobs_that_never_fit_the_first_are_named_and_the_others_counted(more):
     large = [(0, 1, 9)] * (LISTED + more)

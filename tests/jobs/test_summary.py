@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.examples import few
 from tests.jobs.runs import job, rigid_trace, trace
@@ -13,6 +13,7 @@ from foretrain.errors import InputError
 from foretrain.jobs.run import run
 from foretrain.jobs.summary import summary
 from foretrain.measured.job import End
+from foretrain.throughput import PowerLaw
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 9), st.integers(1, 9), st.integers(1, 4)), min_size=1, max_size=8
@@ -100,3 +101,20 @@ def test_users_and_groups_are_told_apart_where_there_are_two():
     assert (ada.mean_response, ada.mean_waiting) == (1.5, 0.0)
     assert (bob.mean_response, bob.mean_waiting) == (3.0, 2.0)
     assert found.groups == ()
+
+
+@given(seconds=st.lists(st.floats(0.1, 9.0), min_size=2, max_size=6))
+@example(seconds=[0.1, 0.2, 0.3])
+def test_who_holds_devices_from_its_arrival_to_its_end_waits_for_nothing_however_often_they_change(
+    seconds,
+):
+    """Each hold rounds its seconds, so that their sum misses a response by a few bits."""
+    jobs = trace(
+        job(place, arrival=0.1 * place, work=work, curve=PowerLaw(exponent=1.0, most=6))
+        for place, work in enumerate(seconds)
+    )
+    assert set(said(jobs, 6, policy="equal-share").waiting) == {0.0}
+
+
+def test_seconds_without_devices_are_waited_also_where_they_are_fewer_than_those_with_them():
+    assert said(rigid_trace((0, 4, 4), (1, 9, 4))).waiting == (0.0, 3.0)

@@ -122,6 +122,28 @@ def test_shard_and_devices_that_hold_the_same_experts_divide_one_another():
     assert [any(told in text for text in texts) for texts in found] == [True, False, False]
 
 
+def test_devices_that_share_a_tensor_of_an_expert_hold_no_expert_twice():
+    """Of 48 devices 8 hold experts and two divide each: three hold the same."""
+    plan = Plan(
+        data=24,
+        tensor=2,
+        sequence_parallel=True,
+        expert=8,
+        expert_tensor=2,
+        sharding=Sharding.OPTIMIZER,
+    )
+    told = "plan.shard: 2 devices cannot share one copy among the 3 that hold the same experts"
+    found = [problems(MIXTURE, DGX, replace(plan, shard=shard)) for shard in (2, 3, 6)]
+    assert [any(told in text for text in texts) for texts in found] == [True, False, False]
+
+
+def test_of_a_model_without_experts_nobody_is_said_to_hold_the_same():
+    plan = Plan(data=12, tensor=2, sequence_parallel=True, expert=8, shard=2)
+    found = problems(LLAMA, DGX, plan)
+    assert any(text.startswith("plan.expert: ") for text in found)
+    assert not any("hold the same experts" in text for text in found)
+
+
 @pytest.mark.parametrize(("change", "message"), WRONG_EXPERTS)
 def test_experts_that_do_not_fold_are_told(change, message):
     found = problems(MIXTURE, DGX, replace(FOLDED, **change))

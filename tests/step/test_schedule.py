@@ -147,6 +147,37 @@ def test_two_stages_that_stand_still_while_they_send():
     assert closed_form(times) == 10.5
 
 
+@pytest.mark.parametrize("stages", [2, 3, 4, 6])
+@pytest.mark.parametrize("micro_batches", [3, 4, 12])
+def test_zero_bubble_whose_sends_block_counts_one_message_more_than_is_played(
+    stages, micro_batches
+):
+    """The last one down to the last stage, as 1F1B does."""
+    times = step_times(
+        *[stage_times(2, 5, weights=2)] * stages,
+        micro_batches=micro_batches,
+        send=0.5,
+        sends=Sends.BLOCKING,
+        schedule=Schedule.ZERO_BUBBLE,
+    )
+    assert closed_form(times) == pytest.approx(simulate(times).seconds + 0.5)
+
+
+@pytest.mark.parametrize("heavy", range(4))
+def test_zero_bubble_whose_heavy_stage_blocks_misses_fewer_messages_than_it_has_stages(heavy):
+    """An end sends once with each micro-batch and others twice, however many there are."""
+    stages = [stage_times(2, 5, weights=2)] * 4
+    stages[heavy] = stage_times(6, 15, weights=6)
+    times = step_times(
+        *stages,
+        micro_batches=24,
+        send=0.5,
+        sends=Sends.BLOCKING,
+        schedule=Schedule.ZERO_BUBBLE,
+    )
+    assert abs(closed_form(times) - simulate(times).seconds) < len(stages) * 0.5
+
+
 def test_four_stages_and_eight_micro_batches_wait_three_turns():
     times = step_times(*[stage_times(1, 2)] * 4, micro_batches=8)
     assert closed_step(times).bubble == 9

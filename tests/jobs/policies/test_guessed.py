@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from foretrain.cluster.fleet import fleet
 from foretrain.errors import InputError
@@ -11,7 +13,7 @@ from foretrain.jobs.policies.fifo import estimated, predicted, srtf, srtf_guesse
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import End, Job, Trace
-from foretrain.throughput import rigid
+from foretrain.throughput import PowerLaw, rigid
 
 
 def jobs(*rows):
@@ -26,13 +28,33 @@ def jobs(*rows):
     return Trace(name="by hand", jobs=tuple(made))
 
 
-def ended(trace, order):
-    return list(Simulation(trace, CountedPool(fleet(1)), OrderedDispatcher(order)).run().ended)
+def ended(trace, order, *, devices=1):
+    pool = CountedPool(fleet(devices))
+    return list(Simulation(trace, pool, OrderedDispatcher(order)).run().ended)
 
 
 def test_with_true_estimates_it_is_srtf():
     trace = jobs((0, 10, 10.0, ""), (1, 2, 2.0, ""), (2, 5, 5.0, ""))
     assert ended(trace, srtf_guessed(estimated(trace))) == ended(trace, srtf())
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 20), st.integers(1, 12)), min_size=2, max_size=8),
+    start=st.integers(0, 9),
+    restart=st.integers(0, 9),
+)
+@example(rows=[(0, 10), (1, 10)], start=3, restart=0)
+@example(rows=[(0, 9), (1, 2), (2, 9)], start=0, restart=4)
+def test_with_true_estimates_it_is_srtf_also_where_starts_and_restarts_take_time(
+    rows, start, restart
+):
+    """Two devices do twice as many units of work as there are seconds."""
+    known = jobs(*((arrival, 2 * seconds, float(seconds), "") for arrival, seconds in sorted(rows)))
+    twice = {"devices": 2, "curve": PowerLaw(exponent=1.0, most=2)}
+    slow = {"start": float(start), "restart": float(restart)}
+    trace = replace(known, jobs=tuple(replace(each, **twice, **slow) for each in known.jobs))
+    guessed = ended(trace, srtf_guessed(estimated(trace)), devices=2)
+    assert guessed == ended(trace, srtf(), devices=2)
 
 
 def test_a_job_that_is_said_to_be_short_goes_before():

@@ -165,6 +165,13 @@ def test_rings_between_nodes_join_no_switches_that_add_up_inside_them():
     assert seconds(REDUCE["in-network"], 4, 4, net=net) == 2 * 0.25 + 16 / 8
 
 
+@pytest.mark.parametrize("algorithm", ["in-network", "in-network-tree"])
+def test_members_of_one_node_wait_for_no_switch_beyond_it_that_adds_up(algorithm):
+    inner, outer = TWO.wires
+    both = replace(TWO, wires=(replace(inner, adding=8.0), replace(outer, adding=1.0)))
+    assert seconds(REDUCE[algorithm], 4, 4, net=both) == 2 * 0.25 + 16 / 8
+
+
 def test_trees_between_nodes_take_fewer_hops_than_rings():
     inner, outer = TWO.wires
     net = replace(TWO, wires=(replace(inner, adding=8.0), outer))

@@ -79,3 +79,24 @@ def test_switches_that_add_up_reach_a_share_of_what_rings_do():
     adding = network(cluster("dgx-h100", nodes=2), DEFAULT).wires[0]
     assert adding.adding == DEFAULT.links.in_network * adding.share
     assert network(cluster("dgx-a100", nodes=2), DEFAULT).wires[0].adding == 0.0
+
+
+def with_inner(known, **changes):
+    """Wires of a cluster whose innermost link is changed."""
+    inner, *others = known.levels
+    changed = replace(inner, link=replace(inner.link, **changes))
+    return network(replace(known, levels=(changed, *others)), DEFAULT).wires
+
+
+@pytest.mark.parametrize("contention", [1.5, 4.0])
+def test_switches_that_add_up_slow_down_by_as_much_as_groups_contend(contention):
+    known = cluster("dgx-h100", nodes=2)
+    alone, crowded = (with_inner(known, contention=each)[0] for each in (None, contention))
+    assert crowded.adding == pytest.approx(alone.adding / contention)
+    assert crowded.share == alone.share
+
+
+def test_switches_that_add_up_take_a_hop_of_their_own_and_others_none():
+    adding, fabric = network(cluster("dgx-h100", nodes=2), DEFAULT).wires
+    assert adding.into_switch == DEFAULT.protocols.switch_hop > 0
+    assert fabric.into_switch == 0.0
