@@ -183,7 +183,7 @@ def study(draw: random.Random, samples: int) -> EnsembleStudy:
     alone = {each.name: StepCosts(rate=1e3, cpu=1e-3, memory=1e7) for each in recipes}
     sample = SampleCosts(prepare=1e-3, seconds=1e-3, size=260, count=samples)
     return EnsembleStudy(
-        name="bottleneck",
+        name=f"bottleneck-{os.getpid()}",
         data=Code(here, "Samples"),
         shared=Code(here, "decode"),
         recipes=tuple(recipes),

@@ -80,12 +80,16 @@ def runs() -> Iterator[MeasuredRun]:
                 yield run
 
 
+NO_RECIPES = replace(CATALOGUE, recipes=tuple)
+"""Degrees are looked for by predicted times alone."""
+
+
 def hidden(run: MeasuredRun) -> Iterator[Hidden]:
     """What a row without its degrees may mean; nothing if what was run is not among it."""
     layout = replace(run.layout, data=None, tensor=None, pipeline=None, interleaving=None)
     try:
-        stated = case_of(run, CATALOGUE).plan
-        case = case_of(replace(run, layout=layout), CATALOGUE)
+        stated = case_of(run, NO_RECIPES).plan
+        case = case_of(replace(run, layout=layout), NO_RECIPES)
         every = [replace(case, others=()), *case.others]
         rungs = [climb(setting_of(each, DEFAULT), each.plausible) for each in every]
     except ForetrainError:

@@ -118,7 +118,7 @@ def test_every_recipe_is_of_a_model_of_the_library_and_of_a_known_trainer():
 def test_a_recipe_divides_its_devices():
     with pytest.raises(InputError, match="do not divide 8"):
         replace(recipes()[0], count=8, tensor=3, pipeline=1, context=1)
-    with pytest.raises(InputError, match=r"Recipe\.tensor must be at least 1, got 0"):
+    with pytest.raises(InputError, match=r"PublishedPlan\.tensor must be at least 1, got 0"):
         replace(recipes()[0], tensor=0)
 
 

@@ -188,6 +188,7 @@ DOORS = {
     "app/output.py": "drops what nobody reads, into /dev/null",
     "ensemble/run/logs.py": "adds lines to a table",
     "study/catalogue.py": "entries of this package",
+    "study/recipes.py": "recipes of this package",
     "study/config/hugging_face.py": "defaults of this package",
     "study/config/unknown.py": "names of this package",
     "workload/library/entries.py": "entries of this package",

@@ -187,15 +187,7 @@ def fit_runs(
             "calibrate: no run is left to fit to. Runs need a measured step time. A source's "
             f"repeats of one configuration must agree within {MOST_SCATTER:.0%}."
         )
-    rows = rows_of(used)
-    free = tuple(free_of(name, _known(priors, name)) for name in fitting.free)
-    if fitting.own:
-        free, rows = of_one_place(rows, priors)
-    ask = _Predicting(used, free, priors=priors, engine=engine)
-    if fitting.own:
-        everything = np.ones(len(used), np.bool_)
-        (before,) = ask([(np.zeros(len(free)), everything)])
-        rows = replace(rows, noise=scatter(rows.measured - before))
+    free, rows, ask = _asked(used, fitting, priors=priors, engine=engine)
     progress(f"{len(used)} runs, {len(free)} coefficients")
     whole = fit(rows, ask, start=np.zeros(len(free)))
     progress(f"fitted to all runs: {_error(whole, rows):.3f}")
@@ -224,6 +216,20 @@ def fit_runs(
         doubts=doubts,
         accepted=fitting.anyway or not doubts,
     )
+
+
+def _asked(
+    used: tuple[MeasuredRun, ...], fitting: Fitting, *, priors: Calibration, engine: FitEngine
+) -> tuple[tuple[Free, ...], Rows, Predict]:
+    """What may move, the measured side of the runs, and who predicts them."""
+    rows = rows_of(used)
+    if not fitting.own:
+        free = tuple(free_of(name, _known(priors, name)) for name in fitting.free)
+        return free, rows, _Predicting(used, free, priors=priors, engine=engine)
+    free, rows = of_one_place(rows, priors)
+    ask = _Predicting(used, free, priors=priors, engine=engine)
+    (before,) = ask([(np.zeros(len(free)), np.ones(len(used), np.bool_))])
+    return free, replace(rows, noise=scatter(rows.measured - before)), ask
 
 
 def _odd(runs: Sequence[MeasuredRun], coefficients: Coefficients) -> tuple[Odd, ...]:

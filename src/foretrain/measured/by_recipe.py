@@ -7,13 +7,15 @@ from dataclasses import replace
 
 from foretrain.measured.coverage import Assumptions
 from foretrain.measured.run import MeasuredRun
-from foretrain.trainers.recipes import Recipe, nearest
+from foretrain.trainers.recipes import PublishedPlan, nearest
 from foretrain.workload.library.entries import known
 
 DEGREES = ("tensor", "pipeline", "interleaving", "context", "expert", "micro_batch")
 
 
-def by_recipe(run: MeasuredRun, assumptions: Assumptions, recipes: Iterable[Recipe]) -> MeasuredRun:
+def by_recipe(
+    run: MeasuredRun, assumptions: Assumptions, recipes: Iterable[PublishedPlan]
+) -> MeasuredRun:
     """The row with what a recipe of its trainer says where it says nothing itself.
 
     A recipe counts that contradicts nothing of the row and gives every replica a whole share of its
@@ -57,7 +59,7 @@ def by_recipe(run: MeasuredRun, assumptions: Assumptions, recipes: Iterable[Reci
     )
 
 
-def _agrees(run: MeasuredRun, recipe: Recipe, count: int) -> bool:
+def _agrees(run: MeasuredRun, recipe: PublishedPlan, count: int) -> bool:
     """Whether a recipe contradicts nothing that a row states."""
     layout, replicas = run.layout, count // recipe.stationed
     told = all(getattr(layout, name) in (None, getattr(recipe, name)) for name in DEGREES)

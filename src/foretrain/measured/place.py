@@ -20,7 +20,7 @@ from foretrain.measured.coverage import Assumptions, Default, NotCovered, stated
 from foretrain.measured.defaults import NODE_DEVICES
 from foretrain.measured.policies import left_out
 from foretrain.measured.run import MeasuredRun, Place
-from foretrain.trainers.recipes import Recipe
+from foretrain.trainers.recipes import PublishedPlan
 from foretrain.trainers.trainer import Trainer
 
 
@@ -175,7 +175,7 @@ class Catalogue:
     device: Callable[[str], Device]
     cluster: Callable[[str, int], Cluster]
     trainers: Callable[[], tuple[Trainer, ...]]
-    recipes: Callable[[], tuple[Recipe, ...]] = tuple
+    recipes: Callable[[], tuple[PublishedPlan, ...]] = tuple
 
 
 def cluster_of(place: Place, catalogue: Catalogue, assumptions: Assumptions) -> Cluster:

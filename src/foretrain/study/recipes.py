@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from foretrain.trainers.recipes import Recipe
+from foretrain.trainers.recipes import PublishedPlan
 
 COUNTS: Final = (
     *("tensor", "pipeline", "interleaving", "context", "expert", "micro_batch", "global_batch"),
@@ -16,7 +16,7 @@ COUNTS: Final = (
 
 
 @cache
-def recipes() -> tuple[Recipe, ...]:
+def recipes() -> tuple[PublishedPlan, ...]:
     """Every published recipe for a model of the library, those of a release after earlier ones.
 
     Source: the recipes of Megatron-Bridge 0.2 to 0.5, of NeMo 1 and 2 and of NVIDIA's submissions
@@ -26,8 +26,8 @@ def recipes() -> tuple[Recipe, ...]:
     return tuple(_recipe(row) for row in csv.DictReader(text.splitlines()))
 
 
-def _recipe(row: dict[str, str]) -> Recipe:
-    return Recipe(
+def _recipe(row: dict[str, str]) -> PublishedPlan:
+    return PublishedPlan(
         family=row["family"],
         release=row["release"],
         model=row["model"],

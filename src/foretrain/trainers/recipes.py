@@ -1,4 +1,4 @@
-"""Recipes: plans that a trainer's makers publish for a model on some devices.
+"""Recipes of trainers: plans that a trainer's makers publish for a model on some devices.
 
 Who names a model, a trainer and a number of devices, and no plan, most likely ran the recipe.
 """
@@ -21,7 +21,7 @@ have the same degrees of all axes but data, and 8 of 30 that are further apart.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
+class PublishedPlan:
     """A plan for a model on some devices.
 
     Attributes:
@@ -66,11 +66,13 @@ class Recipe:
         counts = ("count", "tensor", "pipeline", "interleaving", "context", "expert", "micro_batch")
         for name in counts:
             if not getattr(self, name) >= 1:
-                raise InputError(f"Recipe.{name} must be at least 1, got {getattr(self, name)}.")
+                raise InputError(
+                    f"PublishedPlan.{name} must be at least 1, got {getattr(self, name)}."
+                )
         if self.count % self.stationed:
             raise InputError(
-                f"Recipe of {self.model}: {self.stationed} devices hold one copy of the model, "
-                f"which do not divide {self.count}."
+                f"PublishedPlan of {self.model}: {self.stationed} devices hold one copy of the "
+                f"model, which do not divide {self.count}."
             )
 
     @property
@@ -85,7 +87,9 @@ class Recipe:
         return named and apart and count % self.stationed == 0
 
 
-def nearest(recipes: Iterable[Recipe], *, count: int, precision: str) -> Recipe | None:
+def nearest(
+    recipes: Iterable[PublishedPlan], *, count: int, precision: str
+) -> PublishedPlan | None:
     """The recipe for most nearly as many devices: of equals one of the precision, then the latest.
 
     Args:

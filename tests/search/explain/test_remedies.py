@@ -15,7 +15,9 @@ from foretrain.search.explain.remedies import remedies
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import DEFAULT
+from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Attention
+from foretrain.workload.workload import Workload
 
 FAMILIES = {
     frozenset({"recompute", "recompute_layers"}),
@@ -94,3 +96,11 @@ def test_scores_of_plain_attention_may_be_computed_twice_or_never_kept():
     found = {each.plan for each in remedies(cramped(known, plain, 0.9), plain, Limit())}
     assert replace(plain, recompute=Recompute.SELECTIVE) in found
     assert PLAN in found
+
+
+def test_a_grid_of_devices_over_pictures_is_not_asked_to_hold_more_of_them():
+    """A context axis of eight would not fit the grid of four: no such plan can even be written."""
+    workload = Workload(model=build("resnet-50", image=224), global_batch=512)
+    plan = Plan(data=2, context=4, grid=(2, 2), micro_batch=8)
+    known = cramped(setting(workload, GPT.cluster, DEFAULT), plan, 0.9)
+    assert {each.plan.context for each in remedies(known, plan, Limit())} <= {4}

@@ -141,7 +141,8 @@ def _changes(plan: Plan, *, experts: bool) -> Iterator[list[Plan]]:
     whole = experts and (plan.expert_tensor > 1 or plan.tensor == plan.expert == 1)
     wider = [replace(rest, tensor=each * plan.tensor) for each, rest in fewer]
     yield [replace(each, expert_tensor=each.tensor) if whole else each for each in wider]
-    yield [replace(rest, context=each * plan.context) for each, rest in fewer]
+    # A grid says how the context axis divides pictures; a longer axis would need another one.
+    yield [replace(rest, context=each * plan.context) for each, rest in fewer if not plan.grid]
     spread = divisors(plan.tensor * plan.context * plan.data)[1:] if experts else []
     yield [replace(plan, expert=each * plan.expert) for each in spread]
     # What keeps fewer micro-batches in flight, and the kernel that keeps no scores.
