@@ -66,6 +66,17 @@ def test_a_measured_step_is_predicted_with_the_set_that_it_made(foretrain, ran, 
     assert "coefficients were given" not in answer["confidence"]["outside"]
 
 
+def test_a_rate_of_a_log_is_counted_back_to_the_step_that_it_is_of(foretrain, ran, tmp_path):
+    """64 samples of 4,096 tokens on 16 devices are 16,384 tokens of a device."""
+    path = tmp_path / "mine.toml"
+    line = "step: 10  loss:  8.1  memory: 30.10GiB(37.90%)  tps: 6,553.6  tflops: 300.10"
+    assert foretrain("calibrate", ran, "--step-time", line, "--output", path).code == 0
+    answer = json.loads(foretrain("estimate", ran, "--coefficients", path, "--json").out)
+    assert answer["step_time"] == pytest.approx(2.5, rel=1e-9)
+    bar = foretrain("calibrate", ran, "--step-time", "10/100 [00:12<01:50, 3.20it/s]")
+    assert (bar.code, "has 8 micro-batches" in bar.err) == (1, True)
+
+
 def test_a_search_answers_with_the_set(foretrain, ran, mine):
     before = json.loads(foretrain("search", ran, "--json").out)
     after = json.loads(foretrain("search", ran, "--coefficients", mine, "--json").out)

@@ -13,6 +13,7 @@ from foretrain.errors import InputError
 
 if TYPE_CHECKING:
     from foretrain.coefficients.calibration import Calibration
+    from foretrain.launch.log_line import StepCounts
     from foretrain.measured.run import MeasuredRun, UnreadRow
     from foretrain.plan.study import Study
     from foretrain.show.document import Provenance
@@ -60,7 +61,8 @@ def calibrate(
     from foretrain.app.engine import engine
     from foretrain.app.output import check_page, chosen, show_and_write, tell, told
     from foretrain.evidence import calibrate as verb
-    from foretrain.launch.log_line import step_seconds
+    from foretrain.launch.log_line import logged
+    from foretrain.plan.study import Study
     from foretrain.study.coefficients import SHIPPED, as_toml
     from foretrain.study.problems import told_of
 
@@ -69,8 +71,10 @@ def calibrate(
             check_page(output, each, what="input", option="--output")
     base, listed = chosen(coefficients), " ".join(map(str, runs))
     with told_of("--step-time"):
-        seconds = None if step_time is None else step_seconds(step_time)
-    ran = _runs(runs, kind) if seconds is None else _study(runs, kind)
+        said = None if step_time is None else logged(step_time)
+    ran = _runs(runs, kind) if said is None else _study(runs, kind)
+    with told_of("--step-time"):
+        seconds = said.seconds(_counts(ran)) if said and isinstance(ran, Study) else None
     with told_of(listed), engine(workers) as spread:
         found = verb.calibrate(
             ran,
@@ -123,6 +127,20 @@ def _source(ran: Sequence[MeasuredRun | UnreadRow] | Study, base: Calibration) -
     if isinstance(ran, Study):
         return of_study(ran, coefficients=base.coefficients)
     return provenance(ran, coefficients=base.coefficients)
+
+
+def _counts(study: Study) -> StepCounts:
+    """What the step of a study of one plan is made of."""
+    from foretrain.launch.log_line import StepCounts
+    from foretrain.step.estimate import estimate
+
+    workload, plan = study.workload, estimate(study).plan
+    return StepCounts(
+        samples=workload.global_batch,
+        tokens=workload.model.tokens,
+        devices=plan.devices,
+        micro_batches=workload.micro_batches(plan.data, plan.micro_batch),
+    )
 
 
 def _study(paths: list[Path], kind: str | None) -> Study:
