@@ -17,18 +17,21 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from math import exp
 from pathlib import Path
 from random import Random
 from statistics import fmean, median
 
 import numpy as np
 from numpy.typing import NDArray
+from validation.fitting.decisions import decisions, order, regrets
 from validation.fitting.scores import Scored, grouped
+from validation.order import predicted
 from validation.parts.claims import Claim
 from validation.parts.cold import folds, judged
 from validation.parts.families import family_of
 from validation.parts.record import Recorded, told
-from validation.software import PICTURES, TEXTS
+from validation.software import PICTURES, SMALL, TEXTS
 
 from foretrain.app.engine import engine
 from foretrain.coefficients.coefficients import Coefficients
@@ -42,6 +45,7 @@ from foretrain.study.coefficients import SHIPPED
 
 LEAST = 12
 DRAWS = 200
+PLAN_DRAWS = 30
 TAKEN = (1, 3, 10)
 SEED = 20261127
 
@@ -64,7 +68,8 @@ def main(arguments: Sequence[str]) -> int:
     for place in places:
         figures = " ".join(f"{each:7.1%}" for each in found[place.name])
         print(f"  {place.name:24} {len(place.rows.measured):5} {figures}")
-    return told(list(claims(found)), RECORDED, record="--record" in arguments)
+    small = next(place for place in places if place.name == SMALL)
+    return told([*claims(found), *of_plans(small)], RECORDED, record="--record" in arguments)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,9 +81,11 @@ class OwnPlace:
         rows: what was measured.
         predicted: log seconds, by a set that knows nothing of the publisher.
         slopes: of those by score of what `calibrate` moves. [row, free]
+        scored: the rows themselves.
     """
 
     name: str
+    scored: tuple[Scored, ...]
     rows: Rows
     predicted: Floats
     slopes: Floats
@@ -98,7 +105,11 @@ def own_places(pool: Engine) -> list[OwnPlace]:
         predicted = np.log([row.predicted for row in its])
         there = [[each.get(row.run.id, row).predicted for row in its] for each in moved]
         slopes = (np.log(there).T - predicted[:, np.newaxis]) / STEP
-        places.append(OwnPlace(name=name, rows=measured(its), predicted=predicted, slopes=slopes))
+        places.append(
+            OwnPlace(
+                name=name, scored=tuple(its), rows=measured(its), predicted=predicted, slopes=slopes
+            )
+        )
     return places
 
 
@@ -161,6 +172,12 @@ def errors(place: OwnPlace, *, draws: int = DRAWS) -> tuple[float, ...]:
 
 def after(place: OwnPlace, drawn: Sequence[int]) -> float:
     """Mean absolute error of the other rows once `calibrate` has read some."""
+    others, said = others_after(place, drawn)
+    return float(np.mean(np.abs(np.expm1(said - place.rows.measured[others]))))
+
+
+def others_after(place: OwnPlace, drawn: Sequence[int]) -> tuple[NDArray[np.int_], Floats]:
+    """The other rows and their log predictions once `calibrate` has read some."""
     free, own = of_one_place(part(place.rows, drawn), SHIPPED)
     predicted, slopes = place.predicted[drawn], place.slopes[drawn]
     own = replace(own, noise=scatter(own.measured - predicted))
@@ -179,8 +196,7 @@ def after(place: OwnPlace, drawn: Sequence[int]) -> float:
     found = refit(start, own, predict)
     scores = found.scores if helps(found, own, predict) else nothing
     others = np.setdiff1d(np.arange(len(place.predicted)), drawn)
-    said = place.predicted[others] + place.slopes[others] @ scores
-    return float(np.mean(np.abs(np.expm1(said - place.rows.measured[others]))))
+    return others, place.predicted[others] + place.slopes[others] @ scores
 
 
 def helps(found: Fit, rows: Rows, predict: Predict) -> bool:
@@ -216,6 +232,25 @@ def claims(found: Mapping[str, tuple[float, ...]]) -> Iterator[Claim]:
         yield Claim(name=f"{rows}: worst source, beside cold", figure=max(worse), most=0.01)
         mean = fmean(its[place] for its in found.values())
         yield Claim(name=f"{rows}: mean", figure=mean, most=0.08 if taken == 3 else None)
+
+
+def of_plans(place: OwnPlace, *, draws: int = PLAN_DRAWS) -> Iterator[Claim]:
+    """The choice among the plans of small GPTs once three of them were measured."""
+    random = Random(f"{SEED} plans of {place.name}")
+    orders, lost, off = [], [], []
+    for _ in range(draws):
+        others, said = others_after(place, random.sample(range(len(place.scored)), 3))
+        rows = [
+            replace(place.scored[row], predicted=exp(seconds))
+            for row, seconds in zip(others, said, strict=True)
+        ]
+        groups = decisions(rows)
+        orders.append(order(groups, predicted))
+        lost.append(fmean(regrets(groups, predicted)))
+        off.append(fmean(abs(row.error) for row in rows))
+    yield Claim(name="small GPTs, 3 rows given: mean", figure=fmean(off), most=0.10)
+    yield Claim(name="small GPTs, 3 rows given: pairs in order", figure=fmean(orders), least=0.93)
+    yield Claim(name="small GPTs, 3 rows given: mean regret", figure=fmean(lost), most=0.03)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,11 @@ from foretrain.errors import InputError
 from foretrain.evidence.calibrate import calibrate
 from foretrain.evidence.fit_runs import Fitting, fit_runs, fittable, observed
 from foretrain.evidence.free import free_of
+from foretrain.evidence.predict import CATALOGUE
+from foretrain.measured.case import case_of
 from foretrain.measured.run import Subject
+from foretrain.step.alternatives import climb
+from foretrain.step.setting import setting
 from foretrain.study.coefficients import PRIORS, SHIPPED
 from foretrain.study.measurements import read_runs
 
@@ -162,3 +166,19 @@ def test_doubtful_repeats_that_scatter_silence_their_whole_source(runs):
     its = [replace(runs[0], repeat="same"), odd, runs[1]]
     with pytest.raises(InputError, match="must agree within 10%"):
         fit_runs(its, fitting())
+
+
+def test_a_coefficient_of_a_fold_names_the_runs_that_were_left_in(runs):
+    folds = fit_runs(runs, fitting(left_out=lambda run: {run.id}), priors=SHIPPED).folds
+    every = {run.id for run in runs}
+    for run in runs:
+        assert {*folds[run.id].known["matrix.sustained"].rows} == every - {run.id}
+
+
+def test_of_plans_that_may_be_meant_the_first_that_fits_is_held_against_a_measured_step():
+    [run] = [each for each in read_runs(TABLES / "llm_training.csv") if each.id == "mbridge-0043"]
+    case = case_of(run, CATALOGUE)
+    priced = setting(case.workload, case.cluster, PRIORS.coefficients, software=case.software)
+    fitting_plan = climb(priced, case.plausible).plan
+    assert fitting_plan != case.plan
+    assert observed(run).held.plans.plan(0) == fitting_plan

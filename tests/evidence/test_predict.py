@@ -93,3 +93,10 @@ def test_assumptions_come_with_the_prediction():
 def test_a_subject_without_a_formula_is_not_covered(subject):
     with pytest.raises(NotCovered, match=f"{subject} is not covered"):
         predict(replace(STEPS["korthikanti-0002"], subject=subject), DEFAULT)
+
+
+def test_a_transfer_has_as_much_of_its_interval_below_as_above():
+    run = read_runs(TABLES / "collectives.csv")[0]
+    found = predict(run, DEFAULT)
+    assert found.low < found.value < found.high
+    assert found.low * found.high == pytest.approx(found.value**2)

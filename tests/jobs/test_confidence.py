@@ -115,3 +115,9 @@ def test_an_interval_of_few_runs_holds_the_mean_at_least_as_often_as_one_that_go
     plain = [student_interval(list(some)) for some in means]
     assert any(low < 0 for low, _ in plain)
     assert held_by(ours, theory) >= max(0.90, held_by(plain, theory))
+
+
+def test_of_three_values_nobody_sees_whether_they_depend_and_of_four_that_only_rise_one_does():
+    """kendall1954, by hand: 1.25 of 5 is shown of four, and (4 * 0.25 + 1) / (4 - 3) is all."""
+    assert independent([1.0, 2.0, 3.0]) == 3.0
+    assert independent([1.0, 2.0, 3.0, 4.0]) == 0.0

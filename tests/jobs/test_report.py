@@ -68,3 +68,10 @@ def test_names_of_users_are_texts_not_markup():
 @pytest.mark.parametrize(("seeds", "told"), [(1, ";"), (2, ", 2 seeds;"), (3, ", 3 seeds;")])
 def test_seeds_are_told_where_jobs_are_drawn_more_than_once(seeds, told):
     assert speed(replace(ANSWER, seeds=seeds)).startswith(f"2 devices{told} ")
+
+
+def test_the_mean_of_finished_jobs_is_told_where_some_did_not_finish_and_not_twice():
+    [found] = [point.policies["fifo"] for point in ANSWER.points]
+    assert found.mean_of_finished is None
+    cut = replace(found, jobs=replace(found.jobs, finished=found.jobs.finished - 1))
+    assert cut.mean_of_finished == found.mean_response_finished

@@ -1,5 +1,8 @@
 """Plans: the text that names them."""
 
+import pytest
+
+from foretrain.errors import InputError
 from foretrain.plan.plan import Plan
 
 
@@ -11,3 +14,9 @@ def test_listed_cut_writes_equal_chunks_once():
 def test_plans_that_differ_in_their_cut_have_different_names():
     cuts = ["even", "balanced", (3, 5), (5, 3), (4, 4), (1, 2, 2, 3)]
     assert len({str(Plan(cut=cut)) for cut in cuts}) == len(cuts)
+
+
+@pytest.mark.parametrize("cut", [(), (0, 3), (2, -1)])
+def test_a_listed_cut_has_a_layer_in_every_chunk(cut):
+    with pytest.raises(InputError, match=r"Plan\.cut must list at least 1 layer per chunk"):
+        Plan(pipeline=2, cut=cut)

@@ -9,7 +9,7 @@ from foretrain.jobs.policies.gittins import gittins, indices
 from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, Trace
-from foretrain.throughput import rigid
+from foretrain.throughput import Point, ThroughputCurve, rigid
 
 
 def trace(*rows):
@@ -19,6 +19,9 @@ def trace(*rows):
         for place, (arrival, work) in enumerate(rows)
     )
     return Trace(name="by hand", jobs=tuple(jobs))
+
+
+PAST = [*enumerate([2.0] * 90 + [200.0] * 10)]
 
 
 def ended(jobs, past):
@@ -46,3 +49,13 @@ def test_ends_count_however_they_come():
     service = np.random.default_rng(0).exponential(100.0, 50_000)
     _, costs = indices(service)
     assert np.array(costs[:40]) == pytest.approx(100.0, rel=0.1)
+
+
+def test_a_past_job_that_was_twice_as_quick_had_the_service_that_it_got():
+    """Two hundred units of work at two units a second are a hundred seconds of a device."""
+    quick = ThroughputCurve(name="quick", points=(Point(devices=1, rate=2.0),))
+    twice = [Job(name=f"q{n}", arrival=0.0, work=w, curve=quick, devices=1) for n, w in PAST]
+    past = Trace(name="quick", jobs=tuple(twice))
+    jobs = trace((0.0, 100.0), (2.0, 1.0))
+    same = trace(*[(0.0, w / 2.0) for _, w in PAST])
+    assert ended(jobs, past) == pytest.approx(ended(jobs, same))

@@ -147,3 +147,7 @@ def test_group_meets_the_shape_of_each_level():
     mesh = replace(wire(0.25, 7.0), kind=Topology.MESH, members=8)
     (level,) = group(inside(2), Network(wires=(mesh,), start=0.0)).stretches
     assert (level.around[0], level.pairs[0], level.all[0]) == (1.0, 1.0, 1.0)
+
+
+def test_two_members_of_a_tree_are_one_hop_apart():
+    assert shape(Topology.TREE, 2)[3] == 1.0
