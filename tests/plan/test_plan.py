@@ -20,3 +20,9 @@ def test_plans_that_differ_in_their_cut_have_different_names():
 def test_a_listed_cut_has_a_layer_in_every_chunk(cut):
     with pytest.raises(InputError, match=r"Plan\.cut must list at least 1 layer per chunk"):
         Plan(pipeline=2, cut=cut)
+
+
+@pytest.mark.parametrize("grid", [(-1, -2, 1), (2, 2), (3,)])
+def test_a_grid_has_as_many_devices_as_the_context_axis_and_one_at_least_in_each_dimension(grid):
+    with pytest.raises(InputError, match=r"Plan\.grid must share its 2 devices"):
+        Plan(context=2, grid=grid)

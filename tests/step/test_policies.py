@@ -183,3 +183,12 @@ def test_heaviest_stage_counts_whatever_the_cut(question):
         if held.stages(run)[0] > 0
     ]
     assert heaviest_total(setting, held)[0] == max(stages)
+
+
+def test_no_layer_is_gathered_beside_parameters_that_are_kept_between_passes():
+    where = cluster(nodes=1, node_devices=8)
+    known = setting(Workload(model=mixture(), global_batch=64), where, DEFAULT)
+    plan = Plan(data=8, sharding=Sharding.PARAMETERS)
+    found = first_stages(known, [plan, replace(plan, reshard=False)])
+    gradients = first_stages(known, [replace(plan, sharding=Sharding.GRADIENTS)])
+    assert found.buffers[1] == gradients.buffers[0] < found.buffers[0]
