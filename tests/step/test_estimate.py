@@ -37,8 +37,10 @@ from foretrain.remark import About, Remark
 from foretrain.step.estimate import estimate
 from foretrain.step.price import AGREEMENT
 from foretrain.step.result import StageMemory
+from foretrain.step.software import unstated
 from foretrain.study.catalogue import cluster as catalogued
 from foretrain.study.coefficients import SHIPPED
+from foretrain.study.study import study_from
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Data, Workload
@@ -422,3 +424,16 @@ def test_plan_whose_host_is_too_small_is_priced_with_the_reason():
     answer = estimate(replace(study, cluster=replace(study.cluster, host=host)))
     assert answer.reason.startswith("host memory: ")
     assert not answer.fits
+
+
+def test_what_a_study_states_stays_though_its_trainer_would_have_it_otherwise():
+    sections = {
+        "workload": {"model": "llama-3-8b", "global_batch": 32, "sequence": 4096},
+        "cluster": {"name": "dgx-h100", "nodes": 1},
+        "trainer": {"name": "megatron-lm"},
+        "plan": {"micro_batch": [1, 2], "tensor": 2},
+    }
+    space = unstated(study_from(sections, "x"))
+    assert space.micro_batch == (1, 2)
+    assert space.tensor == (2,)
+    assert space.interleaving is None
