@@ -36,11 +36,11 @@ from validation.software import PICTURES, SMALL, TEXTS
 from foretrain.app.engine import engine
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.evidence.fit import STEP, Ask, Fit, Predict, Rows, membership, refit, weights
+from foretrain.evidence.fit_runs import trainer_of
 from foretrain.evidence.free import Free
 from foretrain.evidence.judgement import folds_of, left_out, standard_error
 from foretrain.evidence.place import of_one_place, scatter
 from foretrain.evidence.validate import Engine
-from foretrain.measured import lore
 from foretrain.study.coefficients import SHIPPED
 
 LEAST = 12
@@ -145,17 +145,12 @@ def value_of(known: Coefficients, name: str) -> float:
 
 def measured(rows: Sequence[Scored]) -> Rows:
     """The measured side of scored rows."""
-    trainers = [trainer_of(row) for row in rows]
+    trainers = [trainer_of(row.run) for row in rows]
     return Rows(
         measured=np.log([row.measured for row in rows]),
         weight=weights(trainers, [row.run.repeat or row.run.id for row in rows]),
         trainer=membership(trainers),
     )
-
-
-def trainer_of(row: Scored) -> str:
-    """Whose pace a row shares; submissions to one round share their code."""
-    return row.run.source_id if lore.SHARED_CODE.of(row.run) else row.run.framework
 
 
 def errors(place: OwnPlace, *, draws: int = DRAWS) -> tuple[float, ...]:

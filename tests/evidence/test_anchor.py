@@ -12,7 +12,8 @@ from tests.examples import few
 from foretrain.coefficients.coefficient import Origin
 from foretrain.coefficients.intervals import after_anchor
 from foretrain.errors import InputError
-from foretrain.evidence.anchor import PACE, WIDTHS, anchor, anchored
+from foretrain.evidence.anchor import WIDTHS, anchor, anchored
+from foretrain.evidence.place import FACTOR
 from foretrain.plan.plan import Recompute
 from foretrain.plan.study import Space
 from foretrain.step.estimate import estimate
@@ -43,7 +44,7 @@ def test_the_measured_step_is_predicted_exactly(times):
     made = anchored(study, seconds, anyway=True)
     after = estimate(study, coefficients=made.coefficients)
     assert after.step_time == pytest.approx(seconds, rel=1e-9)
-    assert made.known[PACE].value == pytest.approx(times, rel=1e-9)
+    assert made.known[FACTOR].value == pytest.approx(times, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -59,13 +60,13 @@ def test_the_steps_of_other_plans_are_relative_to_it(other):
 def test_a_second_step_takes_the_place_of_the_first():
     once = anchored(one(), 1.3 * estimate(one()).step_time)
     twice = anchored(one(), 0.9 * estimate(one()).step_time, base=once)
-    assert twice.known[PACE].value == pytest.approx(0.9, rel=1e-9)
+    assert twice.known[FACTOR].value == pytest.approx(0.9, rel=1e-9)
 
 
 def test_the_pace_and_the_widths_of_intervals_are_all_that_changes():
     made = anchored(one(), 1.3 * estimate(one()).step_time)
     changed = {name for name, it in made.known.items() if it != SHIPPED.known[name]}
-    assert changed == {PACE, *WIDTHS}
+    assert changed == {FACTOR, *WIDTHS}
     assert made.coefficients.uncertainty == after_anchor(SHIPPED.coefficients.uncertainty)
 
 
@@ -78,7 +79,7 @@ def test_the_interval_is_narrower_afterwards():
 def test_the_pace_says_which_step_it_was_measured_on():
     made = anchored(one(), 2.0, run="study.toml", anyway=True)
     width = after_anchor(SHIPPED.coefficients.uncertainty)
-    pace = made.known[PACE]
+    pace = made.known[FACTOR]
     assert (pace.kind, pace.rows) == (Origin.MEASURED, ("study.toml",))
     assert "2 s" in pace.source
     assert pace.high / pace.value == pytest.approx(exp(width.time))
@@ -89,7 +90,7 @@ def test_the_answer_is_a_set_of_its_own_name_that_says_what_moved():
     seconds = 1.1 * estimate(one()).step_time
     found = anchor(one(), seconds, run="study.toml", name="mine", date="2026-11-22")
     assert found.calibration.coefficients.name == "mine"
-    assert [(it.name, it.prior, it.rows) for it in found.moved] == [(PACE, 1.0, 1)]
+    assert [(it.name, it.prior, it.rows) for it in found.moved] == [(FACTOR, 1.0, 1)]
     assert found.moved[0].value == pytest.approx(1.1)
     assert found.rows == ("study.toml",)
     assert 'rows = [\n    "study.toml",\n]' in as_toml(found.calibration, over=SHIPPED, about="")
@@ -100,7 +101,7 @@ def test_waiting_for_samples_is_no_part_of_the_pace():
     slow = waiting(1.5 * computed * cores() / batch())
     assert estimate(slow).parts.input > 0
     made = anchored(slow, 2.0 * computed, anyway=True)
-    assert made.known[PACE].value == pytest.approx(2.0, rel=1e-9)
+    assert made.known[FACTOR].value == pytest.approx(2.0, rel=1e-9)
 
 
 def test_a_step_shorter_than_its_samples_take_is_refused():

@@ -3,18 +3,15 @@
 from dataclasses import replace
 
 import pytest
-from tests.measured.runs import CATALOGUE
+from tests.measured.runs import CATALOGUE, GPT
 
 from foretrain.errors import InputError
 from foretrain.measured.by_recipe import by_recipe
 from foretrain.measured.case import circumstances_of
 from foretrain.measured.coverage import Assumptions
 from foretrain.measured.run import (
-    MeasuredRun,
     Place,
     RunLayout,
-    Subject,
-    TableKind,
     TrainedNetwork,
 )
 from foretrain.study.recipes import recipes
@@ -23,15 +20,12 @@ from foretrain.trainers.recipes import nearest
 from foretrain.trainers.trainer import recognised
 from foretrain.workload.library.entries import known
 
-LORA = MeasuredRun(
-    id="1",
+LORA = replace(
+    GPT,
     source_id="mlperf-v9",
-    source_kind="fetched",
-    table=TableKind.LLM_TRAINING,
-    subject=Subject.STEP_TIME,
-    measured=4.0,
     framework="NeMo",
     task="LoRA fine-tune (MLPerf)",
+    precision="",
     network=TrainedNetwork(name="Llama 2 70B", sequence=8192),
     place=Place(device="H100 SXM 80GB", devices=8, node_devices=8),
     layout=RunLayout(),

@@ -13,15 +13,13 @@ from foretrain.coefficients.intervals import after_anchor
 from foretrain.errors import InputError
 from foretrain.evidence.free import free_of
 from foretrain.evidence.judgement import FARTHEST, causes, deviations
+from foretrain.evidence.place import FACTOR
 from foretrain.evidence.result import Calibrated, Moved, Odd
 from foretrain.plan.study import Study
 from foretrain.step.estimate import estimate
 from foretrain.step.result import Estimate
 from foretrain.study.coefficients import SHIPPED
 from foretrain.units import SECONDS
-
-PACE = "step.factor"
-"""What a measured step moves."""
 
 WIDTHS: Mapping[str, str] = MappingProxyType(
     {
@@ -62,15 +60,15 @@ def anchor(
     made = anchored(study, seconds, base=base, run=run, anyway=True)
     before = estimate(study, coefficients=_unmoved(base).coefficients)
     doubts = tuple(_doubts(study, seconds, before))
-    was, pace = base.known[PACE], made.known[PACE]
+    was, pace = base.known[FACTOR], made.known[FACTOR]
     moved = Moved(
-        name=PACE,
+        name=FACTOR,
         prior=was.value,
         value=pace.value,
         low=pace.low,
         high=pace.high,
         unit=pace.unit,
-        score=free_of(PACE, was).score(pace.value),
+        score=free_of(FACTOR, was).score(pace.value),
         rows=len(pace.rows),
     )
     return Calibrated(
@@ -112,11 +110,11 @@ def anchored(
     if not (seconds > 0 and isfinite(seconds)):
         raise InputError(f"step time: must be above 0 s, got {seconds:g}.")
     before = estimate(study, coefficients=base.coefficients)
-    pace = base.known[PACE].value * seconds / (before.step_time - before.parts.input)
+    pace = base.known[FACTOR].value * seconds / (before.step_time - before.parts.input)
     # With the pace goes what made intervals wide: it is known now.
     width = after_anchor(base.coefficients.uncertainty)
     moved = replace(
-        base.known[PACE],
+        base.known[FACTOR],
         value=pace,
         low=pace * exp(-width.time * width.quicker),
         high=pace * exp(width.time),
@@ -125,7 +123,7 @@ def anchored(
         rows=(run,),
     )
     narrower = {name: base.known[anchored] for name, anchored in WIDTHS.items()}
-    made = replace(base, known={**base.known, PACE: moved, **narrower})
+    made = replace(base, known={**base.known, FACTOR: moved, **narrower})
     after = estimate(study, coefficients=made.coefficients)
     if not isclose(after.step_time, seconds, rel_tol=EXACT):
         raise InputError(
@@ -143,7 +141,7 @@ def anchored(
 
 def _unmoved(base: Calibration) -> Calibration:
     """A set before any measured step moved it: a second step is judged like the first."""
-    return replace(base, known={**base.known, **{n: SHIPPED.known[n] for n in (PACE, *WIDTHS)}})
+    return replace(base, known={**base.known, **{n: SHIPPED.known[n] for n in (FACTOR, *WIDTHS)}})
 
 
 def _odd(run: str, seconds: float, before: Estimate) -> Iterator[Odd]:

@@ -222,7 +222,7 @@ def _asked(
     used: tuple[MeasuredRun, ...], fitting: Fitting, *, priors: Calibration, engine: FitEngine
 ) -> tuple[tuple[Free, ...], Rows, Predict]:
     """What may move, the measured side of the runs, and who predicts them."""
-    rows = rows_of(used)
+    rows = _rows(used)
     if not fitting.own:
         free = tuple(free_of(name, _known(priors, name)) for name in fitting.free)
         return free, rows, _Predicting(used, free, priors=priors, engine=engine)
@@ -327,15 +327,16 @@ def _known(priors: Calibration, name: str) -> Coefficient:
     return priors.known[name]
 
 
-def rows_of(runs: Sequence[MeasuredRun]) -> Rows:
+def trainer_of(run: MeasuredRun) -> str:
+    """Whose pace a run shares: runs of one code by one publisher count together."""
+    return run.source_id if lore.SHARED_CODE.of(run) else f"{run.source_id}, {run.framework}"
+
+
+def _rows(runs: Sequence[MeasuredRun]) -> Rows:
     """The measured side of runs that tell of a step's time."""
     measured = [seen.measured for seen in map(observed, runs) if seen is not None]
     repeats = [run.repeat or run.id for run in runs]
-    # Runs of one code by one publisher share a pace, and so count together.
-    trainers = [
-        run.source_id if lore.SHARED_CODE.of(run) else f"{run.source_id}, {run.framework}"
-        for run in runs
-    ]
+    trainers = [trainer_of(run) for run in runs]
     return Rows(
         measured=np.log(measured),
         weight=weights(trainers, repeats, sources=[run.source_id for run in runs]),

@@ -20,6 +20,7 @@ from foretrain.evidence.fit import Rows
 from foretrain.evidence.free import Floats, Free, free_of
 
 FACTOR: Final = "step.factor"
+"""The pace of everything: what a measured step moves, and what runs of one place have in common."""
 
 OWN: Final[Mapping[str, float]] = MappingProxyType(
     {
