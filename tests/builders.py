@@ -18,7 +18,7 @@ from foretrain.evidence.validate import (
 from foretrain.measured.run import Subject
 from foretrain.plan.plan import Plan, Recompute, Sharding
 from foretrain.plan.study import Objective, Space, Study
-from foretrain.search.result import Cell, ParetoPoint, Progress, SearchResult
+from foretrain.search.result import Cell, ParetoPoint, Progress, Proposal, SearchResult
 from foretrain.show.document import CoefficientSource, Provenance
 from foretrain.step.result import (
     Confidence,
@@ -251,16 +251,36 @@ def cell(tensor: int, pipeline: int) -> Cell:
     )
 
 
+NAMES = ("fastest, safest", "simplest", "least memory", "runner-up")
+
+
+def proposal(entry: Ranked, place: int) -> Proposal:
+    """A plan of the ranking as it is proposed."""
+    return Proposal(
+        plan=entry.plan,
+        estimate=entry.estimate,
+        cluster=entry.cluster,
+        nodes=entry.nodes,
+        trainers=entry.trainers,
+        name=NAMES[place],
+        class_=place,
+        probability_best=(0.6, 0.2, 0.1, 0.05)[place],
+        folded=(3, 2, 0, 1)[place],
+        more=0.09 * place,
+    )
+
+
 def search_result(keep: int = 10, **changes: object) -> SearchResult:
     """The ten best plans of the study."""
-    plans = tuple(ranked(number) for number in range(keep))
+    ranking = tuple(ranked(number) for number in range(keep))
+    plans = tuple(proposal(entry, place) for place, entry in enumerate(ranking[:4]))
     front = tuple(
         ParetoPoint(
             plan=plan(micro_batch=2**number, pipeline=4, recompute=Recompute(min(number, 2))),
-            step_time=plans[0].estimate.step_time * (1 + 0.09 * number**1.5),
+            step_time=ranking[0].estimate.step_time * (1 + 0.09 * number**1.5),
             memory=(42.0 - 6.2 * number + 0.35 * number**2) * GIB,
-            cost_per_step=plans[0].estimate.cost_per_step * (1 + 0.09 * number**1.5),
-            energy_per_step=plans[0].estimate.energy_per_step * (1 + 0.09 * number**1.5),
+            cost_per_step=ranking[0].estimate.cost_per_step * (1 + 0.09 * number**1.5),
+            energy_per_step=ranking[0].estimate.energy_per_step * (1 + 0.09 * number**1.5),
             cluster="dgx-h100",
             devices=512,
         )
@@ -270,6 +290,7 @@ def search_result(keep: int = 10, **changes: object) -> SearchResult:
         objective=Objective.TIME,
         best=plans[0],
         plans=plans,
+        ranking=ranking,
         pareto=front,
         space=48_216,
         priced=9_310,

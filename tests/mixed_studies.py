@@ -7,7 +7,7 @@ from foretrain.cluster.device import Device
 from foretrain.cluster.link import Level
 from foretrain.cluster.mixed import Mixed
 from foretrain.plan.plan import Sharding
-from foretrain.plan.study import Space, Study
+from foretrain.plan.study import Limit, Space, Study
 from foretrain.workload.workload import Workload
 from tests.builders import FABRIC, H100, NVLINK
 from tests.small import gpt, llama
@@ -51,6 +51,7 @@ def study(mixed: Mixed, **changes: object) -> Study:
         "cluster": mixed.first,
         "mixed": mixed,
         "space": SPACE,
+        "limit": Limit(fits=0.0),
     }
     return Study(**(question | changes))
 

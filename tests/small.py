@@ -11,7 +11,7 @@ from foretrain.cluster.cluster import Cluster, Host
 from foretrain.cluster.link import Level, Link, Technology
 from foretrain.plan.enumeration import plan_tables, with_orders
 from foretrain.plan.plan import Offload, Plan, Recompute, Schedule, Sends, Sharding
-from foretrain.plan.study import Space, Study
+from foretrain.plan.study import Limit, Space, Study
 from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork
 from foretrain.workload.graph import Model
@@ -109,6 +109,11 @@ def mixture(**changes: object) -> Model:
     return language_model("small-mixture", whole, sequence=256)
 
 
+def loose(**limits: object) -> Limit:
+    """Limits under which a plan may fill a device to the last byte that is predicted."""
+    return Limit(fits=0.0, **limits)
+
+
 def expert_study(**changes: object) -> Study:
     """Experts on 4 devices, sharded in groups and cut in both ways."""
     question = {
@@ -116,7 +121,7 @@ def expert_study(**changes: object) -> Study:
         "cluster": cluster(nodes=2, node_devices=2),
         "space": Space(micro_batch=(1,), recompute=(Recompute.NONE,), cut=("even", "balanced")),
     }
-    return Study(**(question | changes))
+    return Study(**({"limit": loose()} | question | changes))
 
 
 def long_study(**changes: object) -> Study:
@@ -137,7 +142,7 @@ def long_study(**changes: object) -> Study:
         "cluster": cluster(nodes=1, node_devices=4, host=HOST),
         "space": space,
     }
-    return Study(**(question | changes))
+    return Study(**({"limit": loose()} | question | changes))
 
 
 def gpt_study(**changes: object) -> Study:
@@ -148,7 +153,7 @@ def gpt_study(**changes: object) -> Study:
         "cluster": cluster(nodes=2, node_devices=8),
         "space": CLASSIC,
     }
-    return Study(**(question | changes))
+    return Study(**({"limit": loose()} | question | changes))
 
 
 def llama_study(**changes: object) -> Study:
@@ -159,7 +164,7 @@ def llama_study(**changes: object) -> Study:
         "cluster": cluster(nodes=3, node_devices=4),
         "space": CLASSIC,
     }
-    return Study(**(question | changes))
+    return Study(**({"limit": loose()} | question | changes))
 
 
 def resnet_study(**changes: object) -> Study:
@@ -170,7 +175,7 @@ def resnet_study(**changes: object) -> Study:
         "cluster": cluster(nodes=1, node_devices=8),
         "space": replace(CLASSIC, attention=None),
     }
-    return Study(**(question | changes))
+    return Study(**({"limit": loose()} | question | changes))
 
 
 def with_memory(study: Study, memory: float) -> Study:

@@ -16,7 +16,9 @@ from itertools import chain
 from statistics import median
 
 from validation.calibrate import FILE, kept_apart
+from validation.fitting.decisions import decisions
 from validation.fitting.lessons import Group, Lessons, learned, lessons_of
+from validation.fitting.plan_errors import fitted, pairs
 from validation.fitting.scores import Scored, grouped
 from validation.parts.cold import folds, judged
 from validation.parts.families import family_of, generation_of
@@ -46,10 +48,11 @@ def main() -> int:
             for kind, group in (("software", family_of), ("generation", generation_of))
         ]
     made = with_widths(SHIPPED, taught(scored), besides=besides)
+    made = with_plan_errors(made, besides[0][0])
     about = FILE.read_text("utf-8").partition("\n")[0].removeprefix("# ")
     FILE.write_text(as_toml(made, over=PRIORS, about=about), "utf-8")
     for name, it in made.known.items():
-        if name.startswith("uncertainty."):
+        if name.startswith(("uncertainty.", "plan_errors.")):
             print(f"{name:24} {it.value:.3f} ({it.low:.3f} to {it.high:.3f})")
     return 0
 
@@ -88,6 +91,22 @@ def with_widths(
     covers = covered([row.situation for row in scored if row.situation is not None])
     known: Mapping[str, Coefficient] = {**made.known, **widths}
     return replace(made, known=known, covers=replace(covers, runs=fitted_runs(scored)))
+
+
+def with_plan_errors(made: Calibration, scored: Sequence[Scored]) -> Calibration:
+    """A calibration with how far two plans of one study err apart, software left out."""
+    known = tuple(pairs(decisions(scored)))
+    whole = asdict(fitted(known))
+    parts = [
+        asdict(fitted([it for it in known if it.source_id != name]))
+        for name in sorted({it.source_id for it in known})
+    ]
+    rows = tuple(row.run.id for row in scored)
+    errors = {
+        f"plan_errors.{name}": _coefficient(value, [part[name] for part in parts], rows)
+        for name, value in whole.items()
+    }
+    return replace(made, known={**made.known, **errors})
 
 
 def fitted_runs(scored: Sequence[Scored]) -> tuple[Fitted, ...]:

@@ -154,7 +154,7 @@ def tell(line):
 def confirm(name, answer):
     """Hold an answer against the whole search."""
     full = whole(name)
-    found, least = closed_form(answer), min(each.estimate.closed_form for each in full.plans)
+    found, least = closed_form(answer), min(each.estimate.closed_form for each in full.ranking)
     assert least <= found
     assert (1.0 - answer["gap"]) * found <= least * (1 + 1e-12)
     assert answer["proven_optimal"] == (answer["gap"] == 0.0)

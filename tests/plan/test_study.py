@@ -1,11 +1,12 @@
-"""Studies: what a limit leaves of a device."""
+"""Studies: what a limit may ask for."""
 
-from tests.builders import H100
+import pytest
 
+from foretrain.errors import InputError
 from foretrain.plan.study import Limit
 
 
-def test_room_of_a_device_is_its_memory_or_the_limit_whichever_is_less():
-    assert Limit().room(H100) == H100.memory
-    assert Limit(memory=1e9).room(H100) == 1e9
-    assert Limit(memory=1e15).room(H100) == H100.memory
+@pytest.mark.parametrize("fits", [-0.1, 1.0, 1.5, float("nan")])
+def test_certainty_and_what_is_no_probability_are_refused(fits):
+    with pytest.raises(InputError, match=r"Limit.fits must be a probability from 0 to below 1"):
+        Limit(fits=fits)

@@ -65,7 +65,7 @@ def test_answers_are_those_of_a_search():
     kept = Answers()
     for samples in (16, 32, 48):
         answer = kept.search(batch(samples))
-        assert (answer.plans, answer.pareto) == (
-            search(batch(samples)).plans,
+        assert (answer.ranking, answer.pareto) == (
+            search(batch(samples)).ranking,
             search(batch(samples)).pareto,
         )

@@ -12,6 +12,7 @@ from foretrain.cluster.offer import Offer
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.study import Objective
 from foretrain.search import bounded, exhaustive
+from foretrain.search.best_plans import best_plans
 from foretrain.search.search import search
 
 QUESTIONS = {
@@ -115,10 +116,10 @@ def test_progress_settles_the_whole_space_and_closes_the_gap(engine):
 
 def test_search_that_is_stopped_while_it_simulates_ranks_by_the_closed_form_alone():
     study, chances = on_ethernet(llama_study()), count()
-    search(study, stop=lambda: next(chances) < 0)
+    best_plans(study, trade_offs=False, stop=lambda: next(chances) < 0)
     last = next(chances) - 1
-    answer = search(study, stop=partial(next, iter([False] * last), True))
+    answer = best_plans(study, trade_offs=False, stop=partial(next, iter([False] * last), True))
     assert (answer.proven_optimal, answer.unseen) == (True, 0)
-    times = [each.estimate.closed_form for each in answer.plans]
-    assert times == [each.estimate.step_time for each in answer.plans] == sorted(times)
-    assert all(each.estimate.simulated is None for each in answer.plans)
+    times = [each.estimate.closed_form for each in answer.ranking]
+    assert times == [each.estimate.step_time for each in answer.ranking] == sorted(times)
+    assert all(each.estimate.simulated is None for each in answer.ranking)

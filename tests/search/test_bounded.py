@@ -17,6 +17,7 @@ from tests.small import (
     gpt_study,
     llama_study,
     long_study,
+    loose,
     resnet_study,
     with_memory,
 )
@@ -24,7 +25,7 @@ from tests.small import (
 from foretrain.cluster.offer import Offer
 from foretrain.errors import ForetrainError
 from foretrain.plan.plan import Schedule
-from foretrain.plan.study import Limit, Objective
+from foretrain.plan.study import Objective
 from foretrain.search import bounded
 from foretrain.search.best_plans import best_plans
 
@@ -111,12 +112,12 @@ def test_questions_about_several_numbers_of_nodes_have_one_answer():
 
 
 def test_limits_leave_one_answer():
-    fast = best_plans(gpt_study()).best.estimate
+    fast = best_plans(gpt_study()).ranking[0].estimate
     whole = fast.time_to_train
     for limit in (
-        Limit(deadline=1.2 * whole),
-        Limit(cost=1.2 * fast.cost_to_train),
-        Limit(memory=6 * GIB, deadline=2 * whole),
+        loose(deadline=1.2 * whole),
+        loose(cost=1.2 * fast.cost_to_train),
+        loose(memory=6 * GIB, deadline=2 * whole),
     ):
         agree(gpt_study(limit=limit))
 
@@ -137,7 +138,7 @@ def test_size_of_the_pieces_changes_nothing(rows):
 def test_without_trade_offs_more_plans_are_excluded():
     alone, beside = (best_plans(gpt_study(), trade_offs=each) for each in (False, True))
     assert alone.pareto == ()
-    assert alone.plans == beside.plans
+    assert alone.ranking == beside.ranking
     assert alone.excluded_by_bound > beside.excluded_by_bound
 
 
@@ -158,7 +159,7 @@ def pieces(rows):
 @few(25, slow=500)
 @given(study=studies(most=1_500), number=st.integers(0, 40))
 def test_search_that_is_stopped_knows_how_far_it_is_from_the_best(study, number):
-    study, asked = replace(study, limit=Limit()), count()
+    study, asked = replace(study, limit=loose()), count()
     with pieces(16):
         found = answer(study, stop=lambda: next(asked) >= number)
     every = answer(study, exhaustive=True)

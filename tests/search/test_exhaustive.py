@@ -12,6 +12,7 @@ from tests.small import (
     listed,
     llama_study,
     long_study,
+    loose,
     resnet_study,
     with_memory,
 )
@@ -19,7 +20,7 @@ from tests.small import (
 from foretrain.cluster.offer import whole
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.plan import Sends, Sharding
-from foretrain.plan.study import Limit, Objective
+from foretrain.plan.study import Objective
 from foretrain.search import exhaustive
 from foretrain.search.found import Incumbents
 from foretrain.search.front import Front
@@ -116,7 +117,7 @@ def limits(name):
     """A deadline and a cost that about half, then some more of the running plans break."""
     times = [estimate.time_to_train for estimate in fitting(name)]
     costs = [estimate.cost_to_train for estimate in fitting(name)]
-    return Limit(deadline=median(times), cost=0.8 * median(costs))
+    return loose(deadline=median(times), cost=0.8 * median(costs))
 
 
 def keeps(estimate, limit):

@@ -4,7 +4,16 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from tests.small import HOST, cluster, expert_study, gpt_study, llama_study, mixture, with_memory
+from tests.small import (
+    HOST,
+    cluster,
+    expert_study,
+    gpt_study,
+    llama_study,
+    loose,
+    mixture,
+    with_memory,
+)
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.offer import Offer
@@ -12,7 +21,7 @@ from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.choices import divisors
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.plan import Recompute, Sharding
-from foretrain.plan.study import Limit, Maximise, Objective, Space, Study, sized
+from foretrain.plan.study import Maximise, Objective, Space, Study, sized
 from foretrain.search.ladders import LONGEST
 from foretrain.search.largest import largest
 from foretrain.step.held import hold
@@ -64,6 +73,7 @@ def on_twelve(maximise: Maximise, memory: float, **changes: object) -> Study:
         "space": NARROW,
         "maximise": maximise,
         "lengthened": long,
+        "limit": loose(),
     }
     return with_memory(Study(**(question | changes)), memory)
 
@@ -211,16 +221,16 @@ def test_largest_of_several_offers_is_the_largest_of_each():
     nodes = [cluster(nodes=many, node_devices=4) for many in (1, 2, 3)]
     offer = Offer(cluster=nodes[-1], nodes=(1, 2, 3))
     study = on_twelve(Maximise.PARAMETERS, 80 * GIB, space=replace(NARROW, context=(1,)))
-    study = replace(study, limit=Limit(memory=2.5 * GIB))
+    study = replace(study, limit=loose(memory=2.5 * GIB))
     together = largest(replace(study, offers=(offer,)))
     alone = [largest(replace(study, cluster=each)).size for each in nodes]
     assert together.size == max(alone)
-    few = replace(study, offers=(offer,), limit=Limit(memory=2.5 * GIB, devices=8))
+    few = replace(study, offers=(offer,), limit=loose(memory=2.5 * GIB, devices=8))
     assert largest(few).size == max(alone[:2])
 
 
 def test_limit_on_memory_counts_as_the_memory_of_a_device():
-    limited = on_twelve(Maximise.SEQUENCE, 80 * GIB, limit=Limit(memory=3 * GIB))
+    limited = on_twelve(Maximise.SEQUENCE, 80 * GIB, limit=loose(memory=3 * GIB))
     answer = largest(limited)
     assert answer.size == largest(on_twelve(Maximise.SEQUENCE, 3 * GIB)).size
     assert answer.next.room == 3 * GIB
@@ -257,7 +267,7 @@ def test_space_without_a_plan_is_refused():
     ("changes", "why"),
     [
         ({"maximise": None}, r"search\.maximise: is missing"),
-        ({"limit": Limit(deadline=1.0)}, r"search\.limit\.deadline: search\.maximise asks"),
+        ({"limit": loose(deadline=1.0)}, r"search\.limit\.deadline: search\.maximise asks"),
         ({"maximise": Maximise.SEQUENCE, "lengthened": None}, "Give the study `lengthened`"),
     ],
 )

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 from tests.mixed_studies import SPACE, kind, study, two
+from tests.small import loose
 
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.plan import GroupedBy, Offload, Sharding
-from foretrain.plan.study import Limit, Maximise, Objective
+from foretrain.plan.study import Maximise, Objective
 from foretrain.search.mixed import mixed
 from foretrain.search.search import search
 from foretrain.step.estimate import estimate
@@ -96,8 +97,8 @@ def test_two_groups_of_one_kind_are_as_good_as_the_cluster_with_both():
         ({"mixed": None}, r"cluster\.groups: is missing"),
         ({"space": replace(FEW, offload=(Offload.BOTH,))}, "plan.offload: is not searched"),
         ({"maximise": Maximise.SEQUENCE}, "search.maximise: is not searched"),
-        ({"limit": Limit(devices=8)}, "search.limit.devices: 8 is below the 12 of both groups"),
-        ({"limit": Limit(power=1e3)}, "search.limit.power: both groups draw 15 kW"),
+        ({"limit": loose(devices=8)}, "search.limit.devices: 8 is below the 12 of both groups"),
+        ({"limit": loose(power=1e3)}, "search.limit.power: both groups draw 15 kW"),
         ({"mixed": two(kind(1, price=None), kind(2)), "objective": Objective.COST}, "cost needs"),
         ({"space": replace(FEW, tensor=(3,))}, r"plan\.tensor"),
     ],

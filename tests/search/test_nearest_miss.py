@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from tests.small import HOST, cluster, gpt_study, listed, long_study, with_memory
+from tests.small import HOST, cluster, gpt_study, listed, long_study, loose, with_memory
 
 from foretrain.cluster.offer import part, whole
 from foretrain.plan.plan import Offload, Recompute, Sharding
-from foretrain.plan.study import Limit, Space
+from foretrain.plan.study import Space
 from foretrain.search.nearest_miss import enough_nodes, freed, nearest_plan
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting
@@ -51,8 +51,8 @@ def test_of_several_offers_the_one_that_is_nearest_to_fitting_has_the_nearest_pl
 
 
 def test_limit_on_memory_is_room_too(least):
-    assert not nearest_plan(replace(STUDY, limit=Limit(memory=0.9 * least)), DEFAULT).fits
-    assert nearest_plan(replace(STUDY, limit=Limit(memory=least)), DEFAULT).fits
+    assert not nearest_plan(replace(STUDY, limit=loose(memory=0.9 * least)), DEFAULT).fits
+    assert nearest_plan(replace(STUDY, limit=loose(memory=least)), DEFAULT).fits
 
 
 def test_space_without_a_legal_plan_has_no_nearest_one():
@@ -117,7 +117,7 @@ def test_of_nodes_that_are_enough_a_rack_less_is_too_few(share):
     assert found.cluster.nodes % 2 == 0
     assert fewer is None or not fewer.fits
 
-    exactly = replace(study, limit=Limit(devices=2 * found.cluster.nodes))
+    exactly = replace(study, limit=loose(devices=2 * found.cluster.nodes))
     assert enough_nodes(exactly, study.cluster, DEFAULT).memory == found.memory
 
 
@@ -127,5 +127,5 @@ def test_no_number_of_nodes_is_enough_for_what_nobody_divides():
 
 
 def test_limit_on_devices_is_kept(least):
-    study = with_memory(replace(STUDY, limit=Limit(devices=16)), 0.95 * least)
+    study = with_memory(replace(STUDY, limit=loose(devices=16)), 0.95 * least)
     assert enough_nodes(study, study.cluster, DEFAULT) is None

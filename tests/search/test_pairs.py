@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 from tests.mixed_studies import SPACE, kind, study, two
+from tests.small import loose
 
 from foretrain.plan.plan import GroupedBy
-from foretrain.plan.study import Limit, Objective
+from foretrain.plan.study import Objective
 from foretrain.search.pairs import search_mixed
 from foretrain.study.coefficients import DEFAULT
 
@@ -74,7 +75,7 @@ def test_memory_is_held_against_the_device_of_each_kind(every):
 def test_limits_refuse_plans_by_reason(every):
     middle = every.best[len(every.best) // 2]
     steps = STUDY.workload.samples / STUDY.workload.global_batch
-    limit = Limit(deadline=middle.step_time * steps, memory=max(e.memory for e in every.best) / 2)
+    limit = loose(deadline=middle.step_time * steps, memory=max(e.memory for e in every.best) / 2)
     answer = found(replace(STUDY, limit=limit))
     assert set(answer.rejected) == {"deadline", "memory limit"}
     assert all(each.step_time <= middle.step_time for each in answer.best)
@@ -104,9 +105,9 @@ def test_just_the_plans_within_every_limit_are_ranked(every, place):
     steps = STUDY.workload.samples / STUDY.workload.global_batch
     last = every.best[place]
     limits = {
-        "deadline": (Limit(deadline=last.step_time * steps * HAIR), Objective.TIME),
-        "cost limit": (Limit(cost=spent(last, Objective.COST) * steps * HAIR), Objective.COST),
-        "memory limit": (Limit(memory=last.memory * HAIR), Objective.MEMORY),
+        "deadline": (loose(deadline=last.step_time * steps * HAIR), Objective.TIME),
+        "cost limit": (loose(cost=spent(last, Objective.COST) * steps * HAIR), Objective.COST),
+        "memory limit": (loose(memory=last.memory * HAIR), Objective.MEMORY),
     }
     for reason, (limit, objective) in limits.items():
         answer = found(replace(STUDY, limit=limit))

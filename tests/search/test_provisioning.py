@@ -5,11 +5,11 @@ from functools import cache
 
 import pytest
 from tests.builders import H100
-from tests.small import QUICK_HOST, cluster, gpt_study
+from tests.small import QUICK_HOST, cluster, gpt_study, loose
 
 from foretrain.cluster.offer import Offer, part
 from foretrain.errors import InputError
-from foretrain.plan.study import Limit, Objective
+from foretrain.plan.study import Objective
 from foretrain.search.report.search import worth
 from foretrain.search.search import search
 from foretrain.show.provenance import of_study
@@ -42,7 +42,7 @@ def alone(objective, coefficients=DEFAULT):
             replace(STUDY, cluster=part(rented, nodes), offers=(), objective=objective),
             keep=1,
             coefficients=coefficients,
-        ).best
+        ).ranking[0]
         for rented, nodes in sizes
     }
 
@@ -51,7 +51,7 @@ def alone(objective, coefficients=DEFAULT):
 @pytest.mark.parametrize("objective", Objective)
 def test_best_of_all_sizes_is_the_best_of_each(objective, exhaustive):
     spent = SPENT[objective]
-    best = search(replace(STUDY, objective=objective), exhaustive=exhaustive).best
+    best = search(replace(STUDY, objective=objective), exhaustive=exhaustive).ranking[0]
     rivals = alone(objective)
     assert spent(best.estimate) == min(spent(each.estimate) for each in rivals.values())
     assert best.estimate == rivals[best.cluster, best.nodes].estimate
@@ -77,21 +77,21 @@ def test_plans_of_all_sizes_are_counted():
 @pytest.mark.parametrize(
     ("limit", "kept"),
     [
-        (Limit(devices=8), {("small", 2), ("slow", 2)}),
-        (Limit(power=FAST.draw * 0.6), {("small", 2), ("slow", 4)}),
+        (loose(devices=8), {("small", 2), ("slow", 2)}),
+        (loose(power=FAST.draw * 0.6), {("small", 2), ("slow", 4)}),
     ],
 )
 def test_limit_leaves_out_what_is_over_it(limit, kept):
     rivals = alone(Objective.TIME, QUICK_HOST)
-    best = search(replace(STUDY, limit=limit), coefficients=QUICK_HOST).best
+    best = search(replace(STUDY, limit=limit), coefficients=QUICK_HOST).ranking[0]
     fastest = min(kept, key=lambda size: rivals[size].estimate.step_time)
     assert (best.cluster, best.nodes) == fastest
 
 
 def test_memory_limit_leaves_out_plans_that_fill_more():
-    free = search(STUDY).best.estimate.memory.total
-    answer = search(replace(STUDY, limit=Limit(memory=0.9 * free)))
-    assert answer.best.estimate.memory.total <= 0.9 * free
+    free = search(STUDY).ranking[0].estimate.memory.total
+    answer = search(replace(STUDY, limit=loose(memory=0.9 * free)))
+    assert answer.ranking[0].estimate.memory.total <= 0.9 * free
     assert answer.rejected["memory limit"] > 0
 
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few
-from tests.small import cluster, gpt_study, listed, llama_study, on_ethernet, with_memory
+from tests.small import cluster, gpt_study, listed, llama_study, loose, on_ethernet, with_memory
 
 from foretrain.cluster.offer import Offer
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.plan import AXES, Recompute, Sharding
-from foretrain.plan.study import Limit, Objective, Scenario, Space
+from foretrain.plan.study import Objective, Scenario, Space
 from foretrain.search import bounded, regret
 from foretrain.search.best_plans import best_plans
 from foretrain.search.scenarios import placed, scenarios
@@ -71,7 +71,7 @@ def test_each_scenario_is_answered_like_its_own_study(answer):
     for each, study in zip(answer.answers, studies, strict=True):
         found = best_plans(study, keep=40)
         assert each.value == min(entry.estimate.closed_form for entry in found.plans)
-        assert each.best in found.plans
+        assert each.best in found.ranking
         assert each.proven_optimal
 
 
@@ -118,7 +118,7 @@ def test_data_axis_follows_the_devices(answer):
 
 def test_study_without_scenarios_is_a_search():
     found, alone = scenarios(STUDY), best_plans(STUDY)
-    closed = min(alone.plans, key=lambda each: each.estimate.closed_form)
+    closed = min(alone.ranking, key=lambda each: each.estimate.closed_form)
     assert found.answers[0].best == closed
     assert (found.least.plan, found.least.worst, found.least.mean) == (closed.plan, 0.0, 0.0)
     assert found.proven
@@ -171,7 +171,7 @@ def test_devices_that_a_shape_cannot_fill_are_said():
 
 
 def test_plan_that_does_not_fit_is_said():
-    most = max(entry.estimate.memory.total for entry in best_plans(STUDY).plans[:1])
+    most = max(entry.estimate.memory.total for entry in best_plans(STUDY).ranking[:1])
     found = scenarios(asked(STUDY, small=with_memory(STUDY, most * 0.9)))
     assert "device memory" in found.rivals[0].outcomes[1].reason
     assert found.rivals[0].worst is None
@@ -191,8 +191,8 @@ def test_no_future_with_a_plan_is_refused():
 
 
 def test_deadline_that_only_some_plans_keep_is_held():
-    entries = best_plans(STUDY, keep=40).plans
-    fast = replace(STUDY, limit=Limit(deadline=entries[2].estimate.time_to_train * 1.0001))
+    entries = best_plans(STUDY, keep=40).ranking
+    fast = replace(STUDY, limit=loose(deadline=entries[2].estimate.time_to_train * 1.0001))
     found = scenarios(asked(on_ethernet(STUDY), fast=fast))
     assert found.least is None or found.least.outcomes[1].reason is None
     assert {each.reason for each in found.rivals[0].outcomes} <= {None, "over the deadline"}

@@ -15,6 +15,7 @@ from tests.small import (
     listed,
     llama_study,
     long_study,
+    loose,
     on_ethernet,
     resnet_study,
     with_memory,
@@ -23,7 +24,7 @@ from tests.small import (
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.plan import AXES, Offload, Sends, Sharding
-from foretrain.plan.study import Limit, Objective, Space
+from foretrain.plan.study import Objective, Space
 from foretrain.search import exhaustive
 from foretrain.search.search import search
 from foretrain.step.price import price_plan
@@ -61,20 +62,20 @@ def pipelines():
 
 
 def test_best_plan_is_the_first_of_the_plans(pipelines):
-    assert pipelines.best is pipelines.plans[0]
-    assert len(pipelines.plans) == 40
-    assert len({str(each.plan) for each in pipelines.plans}) == 40
+    assert pipelines.ranking[0] is pipelines.ranking[0]
+    assert len(pipelines.ranking) == 40
+    assert len({str(each.plan) for each in pipelines.ranking}) == 40
 
 
 def test_estimates_are_those_of_their_plans(pipelines):
     priced = setting(PIPELINES.workload, PIPELINES.cluster, DEFAULT)
-    for each in pipelines.plans:
+    for each in pipelines.ranking:
         assert each.estimate == price_plan(priced, each.plan)
 
 
 def test_best_plans_are_ranked_again_by_what_their_estimates_say(pipelines):
-    closed = [each.estimate.closed_form for each in pipelines.plans]
-    times = [each.estimate.step_time for each in pipelines.plans]
+    closed = [each.estimate.closed_form for each in pipelines.ranking]
+    times = [each.estimate.step_time for each in pipelines.ranking]
     assert times == pytest.approx(sorted(times), rel=1e-12)
     assert closed != sorted(closed)
 
@@ -82,7 +83,7 @@ def test_best_plans_are_ranked_again_by_what_their_estimates_say(pipelines):
 @pytest.mark.parametrize("objective", Objective)
 def test_plans_are_in_the_order_of_the_objective(objective):
     answer = search(replace(PIPELINES, objective=objective), keep=150)
-    values = [VALUES[objective](each.estimate) for each in answer.plans]
+    values = [VALUES[objective](each.estimate) for each in answer.ranking]
     assert answer.objective is objective
     assert values == pytest.approx(sorted(values), rel=1e-12)
 
@@ -93,7 +94,7 @@ def test_memory_is_not_scaled_with_the_simulated_step():
     # Where the groups lie changes no memory: one order of each plan is enough.
     every = {replace(plan, order=AXES) for plan in listed(PIPELINES)}
     plans = [price_plan(priced, plan, played=False) for plan in every]
-    assert answer.best.estimate.memory.total == min(each.memory.total for each in plans)
+    assert answer.ranking[0].estimate.memory.total == min(each.memory.total for each in plans)
 
 
 def test_plans_are_counted_once_by_what_became_of_them():
@@ -104,14 +105,14 @@ def test_plans_are_counted_once_by_what_became_of_them():
     assert set(answer.rejected) == {"device memory"}
     assert answer.priced + answer.excluded_by_bound + sum(answer.rejected.values()) == answer.space
     assert answer.proven_optimal
-    assert all(each.estimate.fits for each in answer.plans)
+    assert all(each.estimate.fits for each in answer.ranking)
 
 
 def test_front_holds_the_fastest_and_the_smallest_plan():
     answer = search(gpt_study())
-    smallest = search(gpt_study(objective=Objective.MEMORY)).best
+    smallest = search(gpt_study(objective=Objective.MEMORY)).ranking[0]
     first, last = answer.pareto[0], answer.pareto[-1]
-    assert first.step_time == answer.best.estimate.closed_form
+    assert first.step_time == answer.ranking[0].estimate.closed_form
     assert last.memory == smallest.estimate.memory.total
     for point in answer.pareto:
         assert point.cost_per_step == pytest.approx(16 * 2.5 / 3600 * point.step_time)
@@ -120,13 +121,13 @@ def test_front_holds_the_fastest_and_the_smallest_plan():
 
 def test_images_are_searched_too():
     answer = search(resnet_study())
-    assert answer.best.plan.tensor == 1
-    assert answer.best.estimate.fits
+    assert answer.ranking[0].plan.tensor == 1
+    assert answer.ranking[0].estimate.fits
 
 
 def test_what_the_reader_assumed_stands_with_every_estimate():
     answer = search(replace(resnet_study(), assumed=("workload.precision: bf16",)), keep=3)
-    for each in answer.plans:
+    for each in answer.ranking:
         assert each.estimate.warnings[0] == "assumed workload.precision: bf16"
 
 
@@ -153,18 +154,18 @@ def test_search_that_is_stopped_says_that_nothing_is_proven(short_tables):
     assert not answer.proven_optimal
     assert answer.unseen > 0
     assert answer.space == answer.priced + sum(answer.rejected.values()) + answer.unseen
-    assert answer.best.estimate.step_time >= search(gpt_study()).best.estimate.step_time
+    assert answer.ranking[0].estimate.step_time >= search(gpt_study()).ranking[0].estimate.step_time
 
 
 def test_search_that_is_stopped_at_once_has_a_plan_all_the_same(short_tables):
     answer = search(gpt_study(), exhaustive=True, stop=lambda: True)
-    assert answer.best.estimate.fits
+    assert answer.ranking[0].estimate.fits
     assert not answer.proven_optimal
 
 
 def test_search_in_which_nothing_fits_names_the_nearest_miss():
     study = with_memory(gpt_study(), GIB)
-    least = search(gpt_study(objective=Objective.MEMORY)).best.estimate.memory.total
+    least = search(gpt_study(objective=Objective.MEMORY)).ranking[0].estimate.memory.total
     plans = {str(plan): plan for plan in listed(study)}
     with pytest.raises(NoPlanFits) as caught:
         search(study)
@@ -179,8 +180,8 @@ def test_search_in_which_nothing_fits_names_the_nearest_miss():
 @pytest.mark.parametrize(
     ("limit", "called", "objective"),
     [
-        (Limit(deadline=1.0), "fastest", Objective.TIME),
-        (Limit(cost=0.01), "cheapest", Objective.COST),
+        (loose(deadline=1.0), "fastest", Objective.TIME),
+        (loose(cost=0.01), "cheapest", Objective.COST),
     ],
 )
 def test_search_in_which_nothing_keeps_a_limit_names_the_plan_that_is_nearest(
@@ -188,14 +189,14 @@ def test_search_in_which_nothing_keeps_a_limit_names_the_plan_that_is_nearest(
 ):
     with pytest.raises(NoPlanFits, match=r" by (deadline|cost limit)\)\. Without limits") as caught:
         search(gpt_study(limit=limit))
-    best = search(gpt_study(objective=objective)).best
+    best = search(gpt_study(objective=objective)).ranking[0]
     assert f"\n- the {called} plan, {best.plan} on " in str(caught.value)
     assert f": {SECONDS.write(best.estimate.time_to_train)}, " in str(caught.value)
     assert str(caught.value).endswith("\nRelax search.limit.")
 
 
 def test_limits_that_every_plan_keeps_change_nothing():
-    wide = search(gpt_study(limit=Limit(devices=16, deadline=1e9, cost=1e9)))
+    wide = search(gpt_study(limit=loose(devices=16, deadline=1e9, cost=1e9)))
     assert replace(wide, seconds=0.0) == replace(search(gpt_study()), seconds=0.0)
 
 
@@ -241,7 +242,7 @@ def test_choices_of_which_none_is_legal_are_refused_by_name():
 def test_questions_without_an_answer_are_refused_with_every_reason_at_once():
     study = gpt_study(
         space=Space(tensor=(3,), micro_batch=(5,)),
-        limit=Limit(devices=8, cost=1.0, deadline=1.0),
+        limit=loose(devices=8, cost=1.0, deadline=1.0),
         cluster=replace(catalogued("dgx-1-v100", nodes=2), price=None),
     )
     study = replace(study, workload=replace(study.workload, samples=None))
@@ -273,13 +274,13 @@ def test_objective_without_its_price_is_refused_rather_than_replaced(objective):
 def test_plans_that_only_the_simulation_finds_too_slow_are_dropped_and_counted():
     study = resnet_study()
     found = search(study, keep=400, coefficients=QUICK_HOST)
-    estimates = [each.estimate for each in found.plans]
+    estimates = [each.estimate for each in found.ranking]
     slower = [each for each in estimates if each.step_time > each.closed_form]
     between = min(slower, key=lambda each: each.closed_form)
     steps = study.workload.samples / study.workload.global_batch
     deadline = steps * (between.closed_form + between.step_time) / 2
-    limited = replace(study, limit=Limit(deadline=deadline))
+    limited = replace(study, limit=loose(deadline=deadline))
     answer = search(limited, keep=400, coefficients=QUICK_HOST)
-    assert all(each.estimate.time_to_train <= deadline for each in answer.plans)
-    assert between.plan not in [each.plan for each in answer.plans]
+    assert all(each.estimate.time_to_train <= deadline for each in answer.ranking)
+    assert between.plan not in [each.plan for each in answer.ranking]
     assert answer.space == answer.priced + sum(answer.rejected.values())

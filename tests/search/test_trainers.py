@@ -13,6 +13,7 @@ STUDY = {
     "workload": {"model": "llama-3-8b", "global_batch": 32, "sequence": 4096},
     "cluster": {"name": "dgx-h100", "nodes": 1},
     "plan": {"micro_batch": 1, "recompute": "none"},
+    "search": {"fits": "0 %"},
 }
 
 
@@ -25,11 +26,11 @@ def found(name=None, *, exhaustive=False, **plan):
 @pytest.mark.parametrize("name", ["megatron-lm", "deepspeed", "torchtitan"])
 def test_plans_of_a_search_are_what_its_trainer_can_run_and_counts_add_up(name):
     answer = found(name)
-    assert not any(against(trainer(name), each.plan) for each in answer.plans)
+    assert not any(against(trainer(name), each.plan) for each in answer.ranking)
     settled = answer.priced + answer.excluded_by_bound + sum(answer.rejected.values())
     assert settled == answer.space
-    assert [each.plan for each in answer.plans] == [
-        each.plan for each in found(name, exhaustive=True).plans
+    assert [each.plan for each in answer.ranking] == [
+        each.plan for each in found(name, exhaustive=True).ranking
     ]
 
 
@@ -39,13 +40,13 @@ def test_plans_that_a_trainer_excludes_together_are_counted():
 
 def test_a_ranking_says_who_can_run_each_plan_and_changes_nothing_else():
     answer = found(tensor=2, sequence_parallel=True, pipeline=2, sharding="none")
-    assert {"torchtitan-0.3", "megatron-core-0.18"} <= {*answer.best.trainers}
-    assert "pytorch-2.11" not in answer.best.trainers
-    assert answer.best.estimate.decides is None
+    assert {"torchtitan-0.3", "megatron-core-0.18"} <= {*answer.ranking[0].trainers}
+    assert "pytorch-2.11" not in answer.ranking[0].trainers
+    assert answer.ranking[0].estimate.decides is None
 
 
 def test_options_are_fixed_while_searching_and_priced_for_plans_that_are_shown():
-    best = found("hf-trainer").best.estimate
+    best = found("hf-trainer").ranking[0].estimate
     assert best.step_time_low < best.step_time < best.step_time_high
     assert any(text.startswith("open in the trainer") for text in best.warnings)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.small import cluster, gpt_study
 
 from foretrain.plan.study import Limit, Objective
-from foretrain.step.objective import MEMORY, MEMORY_LIMIT, over_job_limits, over_limits, room, value
+from foretrain.step.objective import over_job_limits, over_limits, value
 
 PLACE = cluster(nodes=4, node_devices=8)
 columns = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=5).map(np.array)
@@ -77,10 +77,3 @@ def test_job_of_unknown_length_breaks_no_limit():
 def test_longer_deadlines_break_no_more_plans(seconds, deadline):
     short, long = (broken(Limit(deadline=each), seconds) for each in (deadline, 2 * deadline))
     assert not (long["deadline"] & ~short["deadline"]).any()
-
-
-def test_limit_on_memory_counts_only_below_that_of_the_device():
-    assert room(gpt_study(), PLACE) == {MEMORY: PLACE.device.memory}
-    assert room(gpt_study(limit=Limit(memory=1e15)), PLACE) == {MEMORY: PLACE.device.memory}
-    low = room(gpt_study(limit=Limit(memory=1e9)), PLACE)
-    assert low == {MEMORY: PLACE.device.memory, MEMORY_LIMIT: 1e9}

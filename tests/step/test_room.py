@@ -1,57 +1,58 @@
-"""Room: the percentiles that are given come out, and more room never fits less."""
-
-from math import exp
+"""Room: what a plan may fill of a device, for each reason."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import few
+from tests.small import gpt_study, loose
 
-from foretrain.coefficients.memory import MemoryErrors
-from foretrain.errors import InputError
-from foretrain.step.memory import interval, probability
+from foretrain.plan.study import Limit
+from foretrain.step.memory import holding, probability
+from foretrain.step.room import MEMORY, MEMORY_LIMIT, RISK, room, rooms, safe
+from foretrain.step.setting import setting
+from foretrain.study.coefficients import DEFAULT
 
-ERRORS = MemoryErrors(p02=-0.2, p10=-0.1, p50=0.02, p90=0.1, p98=0.3)
-bytes_ = st.floats(1e9, 1e11)
-
-
-@pytest.mark.parametrize(
-    ("margin", "share"), [(-0.2, 0.02), (-0.1, 0.1), (0.02, 0.5), (0.1, 0.9), (0.3, 0.98)]
-)
-def test_percentiles_are_met(margin, share):
-    assert probability(1e10, 1e10 * exp(margin), ERRORS) == pytest.approx(share, abs=1e-4)
+STUDY = gpt_study()
+PLACE = setting(STUDY.workload, STUDY.cluster, DEFAULT)
+DEVICE = STUDY.cluster.device.memory
+ERRORS = DEFAULT.memory_errors
 
 
-def test_half_as_much_room_is_hopeless_and_twice_is_plenty():
-    assert probability(2e10, 1e10, ERRORS) < 1e-6
-    assert probability(1e10, 2e10, ERRORS) > 0.999
+def test_without_a_limit_a_plan_may_fill_a_device():
+    assert rooms(PLACE, loose()) == {MEMORY: DEVICE}
 
 
-@few(50)
-@given(total=bytes_, room=bytes_, more=st.floats(1.0, 2.0))
-def test_more_room_never_fits_less(total, room, more):
-    likely = probability(total, room, ERRORS)
-    assert 0 <= likely <= probability(total, room * more, ERRORS) <= 1
+def test_limit_on_memory_counts_only_below_that_of_the_device():
+    assert rooms(PLACE, loose(memory=1e15)) == {MEMORY: DEVICE}
+    assert rooms(PLACE, loose(memory=1e9)) == {MEMORY: DEVICE, MEMORY_LIMIT: 1e9}
 
 
-@few(50)
-@given(total=bytes_, room=bytes_, times=st.floats(0.01, 100.0))
-def test_units_do_not_matter(total, room, times):
-    scaled = probability(total * times, room * times, ERRORS)
-    assert scaled == pytest.approx(probability(total, room, ERRORS), abs=1e-9)
+def test_reasons_come_roomiest_first_and_those_that_refuse_nothing_are_left_out():
+    safe_room = safe(PLACE, 0.95)
+    above, below = 0.5 * (safe_room + DEVICE), 0.5 * safe_room
+    assert [*rooms(PLACE, Limit(memory=above))] == [MEMORY, MEMORY_LIMIT, RISK]
+    assert [*rooms(PLACE, Limit(memory=below))] == [MEMORY, RISK, MEMORY_LIMIT]
+    assert [*rooms(PLACE, loose(memory=below))] == [MEMORY, MEMORY_LIMIT]
+    assert room(PLACE, Limit(memory=below)) == below
 
 
-def test_interval_holds_eight_of_ten_runs():
-    low, high = interval(1e10, ERRORS)
-    assert probability(1e10, low, ERRORS) == pytest.approx(0.1, abs=1e-4)
-    assert probability(1e10, high, ERRORS) == pytest.approx(0.9, abs=1e-4)
+@pytest.mark.parametrize("fits", [0.6, 0.9, 0.95, 0.999])
+def test_plan_that_fills_the_safe_room_fits_with_the_probability_that_was_asked_for(fits):
+    told = safe(PLACE, fits)
+    assert told < DEVICE
+    assert probability(told, DEVICE, ERRORS) == pytest.approx(fits)
 
 
-def test_model_that_is_hardly_known_has_a_wider_interval():
-    (low, high), (lower, higher) = (interval(1e10, ERRORS, spread=s) for s in (1.0, 2.0))
-    assert lower < low < high < higher
+def test_safe_room_is_no_more_than_the_device_however_little_is_asked_for():
+    assert safe(PLACE, 1e-9) == safe(PLACE, 0.0) == DEVICE
 
 
-def test_percentiles_that_do_not_grow_are_refused():
-    with pytest.raises(InputError, match="percentiles must grow"):
-        MemoryErrors(p02=0.0, p10=0.0, p50=0.1, p90=0.2, p98=0.3)
+@given(fits=st.floats(0.001, 0.999), spread=st.floats(1.0, 3.0))
+def test_bytes_that_hold_are_the_inverse_of_the_probability(fits, spread):
+    told = holding(80e9, fits, ERRORS, spread=spread)
+    assert probability(told, 80e9, ERRORS, spread=spread) == pytest.approx(fits, rel=1e-6)
+
+
+@given(fits=st.tuples(st.floats(0.01, 0.99), st.floats(0.01, 0.99)))
+def test_more_safety_never_leaves_more_room(fits):
+    less, more = sorted(fits)
+    assert safe(PLACE, more) <= safe(PLACE, less)

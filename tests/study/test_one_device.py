@@ -36,7 +36,7 @@ def test_no_answer_depends_on_a_link_that_one_device_does_not_have(verb):
         assert verb(study).memory == verb(other).memory
     else:
         ours, theirs = verb(study), verb(other)
-        assert [each.plan for each in ours.plans] == [each.plan for each in theirs.plans]
+        assert [each.plan for each in ours.ranking] == [each.plan for each in theirs.ranking]
         assert ours.best.estimate.step_time == theirs.best.estimate.step_time
 
 

@@ -19,7 +19,7 @@ from foretrain.coefficients.kernels import (
 )
 from foretrain.coefficients.links import Links, Overlap, Protocols, TransferErrors
 from foretrain.coefficients.memory import JobTimes, MemoryErrors, Reserve, StepFactor
-from foretrain.coefficients.uncertainty import NOTHING, Covers, Uncertainty
+from foretrain.coefficients.uncertainty import NOTHING, Covers, PlanErrors, Uncertainty
 from foretrain.errors import InputError
 
 
@@ -52,6 +52,7 @@ class Coefficients:
     job: JobTimes
     step: StepFactor
     uncertainty: Uncertainty
+    plan_errors: PlanErrors
     known: Mapping[str, Coefficient] = field(default_factory=dict, compare=False, repr=False)
     covers: Covers = NOTHING
 

@@ -1,4 +1,4 @@
-"""Uncertainty: how far off predictions have been.
+"""Uncertainty: how far off predictions have been, of one plan and of one beside another.
 
 Covers: which runs a set of coefficients was fitted to.
 """
@@ -60,6 +60,27 @@ class Uncertainty:
     host_bound: float
     size: float
     count: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanErrors:
+    """How far predictions of two plans of one study err apart; what they share cancels.
+
+    Standard deviations of the difference of two log(measured / predicted). The errors of fields
+    add up like independent ones: of plans that differ in n fields the variance is
+    alike^2 + n x apart^2.
+
+    Attributes:
+        alike: of plans that differ in nothing that a published plan states.
+        apart: that each field adds in which they differ.
+    """
+
+    alike: float
+    apart: float
+
+    def __post_init__(self) -> None:
+        if not (self.alike > 0 and self.apart > 0):
+            raise InputError(f"PlanErrors: both must be above 0, got {self.alike}, {self.apart}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

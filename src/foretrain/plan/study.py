@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.device import Device
 from foretrain.cluster.mixed import Mixed
 from foretrain.cluster.offer import Offer, whole
 from foretrain.errors import InputError
@@ -154,6 +153,10 @@ class Maximise(StrEnum):
     PARAMETERS = "parameters"
 
 
+SAFE: Final = 0.95
+"""Least probability that a device holds a plan, where a study does not say."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
     """What no plan may exceed; None is no limit.
@@ -164,6 +167,8 @@ class Limit:
         deadline: seconds for the whole training.
         memory: bytes of a device that a plan may fill.
         power: watts of all nodes of a plan at full load, the building's share included.
+        fits: least probability that the memory of a device holds a plan, from 0 to below 1; with 0
+            it is enough that the prediction fits.
     """
 
     devices: int | None = None
@@ -171,10 +176,13 @@ class Limit:
     deadline: float | None = None
     memory: float | None = None
     power: float | None = None
+    fits: float = SAFE
 
-    def room(self, device: Device) -> float:
-        """Bytes of a device that a plan may fill."""
-        return device.memory if self.memory is None else min(device.memory, self.memory)
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.fits < 1.0:
+            raise InputError(
+                f"Limit.fits must be a probability from 0 to below 1, got {self.fits}."
+            )
 
 
 class Runs(Protocol):
@@ -195,6 +203,8 @@ class Study:
         space: how; one value per field for `estimate`.
         objective: what `search` minimises.
         limit: what it must keep.
+        failed_start: seconds that are lost where a plan turns out not to fit, which then count in
+            the objective as likely as that is; None where they do not count.
         trainer: with what software; None for any.
         job: start, checkpoints and restarts; None leaves them and failures out of the answer.
         offers: clusters that may be rented instead, `cluster` among them; empty: all of `cluster`.
@@ -211,6 +221,7 @@ class Study:
     space: Space
     objective: Objective = Objective.TIME
     limit: Limit = Limit()
+    failed_start: float | None = None
     trainer: Runs | None = None
     job: JobPlan | None = None
     offers: tuple[Offer, ...] = ()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from math import gcd
 from operator import itemgetter
 from time import process_time
 
 import numpy as np
 
-from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.offer import Offer
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.legality import (
@@ -27,27 +28,28 @@ from foretrain.plan.study import Objective, Study
 from foretrain.search.bounded import promising_plans
 from foretrain.search.candidate import Candidate
 from foretrain.search.exhaustive import every_plan
+from foretrain.search.explain.differences import spent as spent_on
 from foretrain.search.found import Incumbents
 from foretrain.search.front import Front
-from foretrain.search.nearest_miss import nearest_miss
+from foretrain.search.proposed import entries, proposed
 from foretrain.search.recall import recall
-from foretrain.search.result import Cell, ParetoPoint, Progress, SearchResult
+from foretrain.search.result import Cell, ParetoPoint, Progress, Proposal, Safety, SearchResult
+from foretrain.search.simple import Simple
+from foretrain.search.table import worth_of
+from foretrain.search.ways_out import nearest_miss
 from foretrain.step.objective import (
-    HOST_MEMORY,
-    MEMORY,
-    MEMORY_LIMIT,
     cost,
     energy,
     over_job_limits,
     spending,
-    value,
 )
-from foretrain.step.price import PriceTable, estimate_of, price_table
 from foretrain.step.result import Ranked
-from foretrain.step.software import moved, study_setting
+from foretrain.step.room import HOST_MEMORY, MEMORY, MEMORY_LIMIT, RISK
+from foretrain.step.setting import Setting
+from foretrain.step.software import study_setting
 from foretrain.study.coefficients import DEFAULT
 from foretrain.study.trainers import trainers
-from foretrain.trainers.chosen import that_can
+from foretrain.trainers.chosen import Runners, chosen_of, runners
 from foretrain.units import DOLLARS, SECONDS
 
 NEAREST = {"fastest": Objective.TIME, "cheapest": Objective.COST}
@@ -83,25 +85,19 @@ def best_plans(
         InputError: the space has no legal plan, or a limit cannot be checked.
         NoPlanFits: no legal plan fits, with the nearest miss, or none keeps the limits.
     """
-    workload, offers = study.workload, study.choices
     wrong = [
-        *kind_problems(study),
-        *(text for offer in offers for text in precision_problems(workload, offer.cluster)),
-        *device_problems(offers, study.space),
-        *workload_problems(workload, study.space),
-        *search_problems(workload, offers, objective=study.objective, limit=study.limit),
+        *_problems(study),
         *([] if keep >= 1 else [f"keep must be at least 1, got {keep}."]),
     ]
     if wrong:
         raise InputError("\n".join(dict.fromkeys(wrong)))
     ask = stop or (lambda: False)
     start = process_time()
-    settings = {
-        offer: study_setting(study, offer.cluster, coefficients)
-        for offer in within(offers, study.limit)
-    }
+    settings, spent, who = _settings(study, coefficients), spending(study), _who(study)
     found, aside = (
-        Incumbents(keep=keep, front=Front(spending=spending(study)) if trade_offs else None)
+        Incumbents(keep=keep, front=Front(spending=spent), simple=Simple(), runners=who)
+        if trade_offs
+        else Incumbents(keep=keep, runners=who)
         for _ in range(2)
     )
     if known and not exhaustive:
@@ -112,14 +108,67 @@ def best_plans(
         study, settings, found=found, tell=lambda: told(found.progress(study.objective)), stop=ask
     )
     seconds = process_time() - start
-    plans = _ranked(study, coefficients, found, stop=ask)
-    if not plans:
+    ranking = _ranked(study, coefficients, found, stop=ask)
+    if not ranking:
         raise _nothing(study, found, coefficients)
-    return _answer(study, found, plans, seconds=seconds)
+    plans = proposed(
+        study, coefficients, found=found, ranking=ranking, money=spent.several, stop=ask
+    )
+    safety = None
+    if trade_offs and found.rejected[RISK] and not ask():
+        safety = _safety(study, coefficients, ranking[0][1])
+    answer = _answer(study, found, plans, seconds=seconds)
+    return replace(answer, ranking=tuple(entry for _, entry in ranking), safety=safety)
+
+
+def _problems(study: Study) -> list[str]:
+    """Why a study has no answer."""
+    workload, offers = study.workload, study.choices
+    return [
+        *kind_problems(study),
+        *(text for offer in offers for text in precision_problems(workload, offer.cluster)),
+        *device_problems(offers, study.space),
+        *workload_problems(workload, study.space),
+        *search_problems(workload, offers, objective=study.objective, limit=study.limit),
+        *_start_problems(study),
+    ]
+
+
+def _start_problems(study: Study) -> Iterator[str]:
+    """Why what a failed start costs cannot count."""
+    if study.failed_start is None:
+        return
+    if not study.failed_start >= 0:
+        yield f"search.failed_start: must be at least 0 s, got {study.failed_start}."
+    if study.workload.samples is None:
+        yield "search.failed_start: needs workload.amount: how much to train."
+    if study.objective is Objective.MEMORY:
+        yield "search.failed_start: is no part of memory. Leave one of them out."
+
+
+def _settings(study: Study, coefficients: Coefficients) -> dict[Offer, Setting]:
+    """What plans are priced in, on each offer that keeps the limits."""
+    offers = within(study.choices, study.limit)
+    return {offer: study_setting(study, offer.cluster, coefficients) for offer in offers}
+
+
+def _who(study: Study) -> Runners | None:
+    """Who may run a plan, where the study names no trainer."""
+    return runners(trainers(), study.space) if chosen_of(study) is None else None
+
+
+def _safety(study: Study, coefficients: Coefficients, best: Ranked) -> Safety | None:
+    """What it costs that the best plan is safe; None where the best of all plans is."""
+    free = replace(study, limit=replace(study.limit, fits=0.0))
+    riskier = quickest(free, coefficients=coefficients)
+    if riskier is None or riskier.plan == best.plan:
+        return None
+    had, has = (spent_on(study.objective, it.estimate) for it in (riskier, best))
+    return Safety(fits=study.limit.fits, riskier=riskier, gain=1.0 - had / has)
 
 
 def _answer(
-    study: Study, found: Incumbents, plans: tuple[Ranked, ...], *, seconds: float
+    study: Study, found: Incumbents, plans: tuple[Proposal, ...], *, seconds: float
 ) -> SearchResult:
     """What was found, as the verb answers it."""
     gap, front = found.gap, found.front
@@ -164,14 +213,14 @@ def _answer(
 
 def _ranked(
     study: Study, coefficients: Coefficients, found: Incumbents, *, stop: Callable[[], bool]
-) -> tuple[Ranked, ...]:
+) -> tuple[tuple[Candidate, Ranked], ...]:
     """The best plans with their estimates, the event simulation included, in order.
 
     The limits on the whole training are now held against whole jobs, with steps as the simulation
     moves them.
     """
     ranked = []
-    for candidate, entry in _entries(study, coefficients, found, stop=stop):
+    for candidate, entry in entries(study, coefficients, found.best, stop=stop):
         estimate, cluster = entry.estimate, candidate.cluster
         devices = np.array([float(candidate.plan.devices)])
         whole = np.array([estimate.time_to_train], np.float64)
@@ -179,59 +228,15 @@ def _ranked(
         if any(broken[0] for broken in over.values()):
             found.revoke(candidate, next(name for name, broken in over.items() if broken[0]))
             continue
-        worth = value(
-            study.objective,
-            cluster,
+        worth = worth_of(
+            study,
+            study_setting(study, cluster, coefficients),
             devices=devices,
-            step_time=np.array([estimate.step_time]),
+            seconds=np.array([estimate.step_time]),
             memory=np.array([candidate.memory]),
         )
-        ranked.append((replace(candidate, value=float(worth[0])).rank, entry))
-    return tuple(entry for _, entry in sorted(ranked, key=lambda each: each[0]))
-
-
-def _entries(
-    study: Study, coefficients: Coefficients, found: Incumbents, *, stop: Callable[[], bool]
-) -> list[tuple[Candidate, Ranked]]:
-    """The best plans, each with its step simulated.
-
-    Once stopped, the closed form alone answers for all of them: plans of two resolutions make no
-    ranking, and the gap of a search that was cut short is that of the closed form.
-    """
-    # Each plan on no more nodes than it uses: the table of those beside it, and its row there.
-    together: dict[Cluster, list[Plan]] = {}
-    rows = []
-    for candidate in found.best:
-        plans = together.setdefault(candidate.rented, [])
-        rows.append(len(plans))
-        plans.append(candidate.plan)
-    tables = {
-        cluster: price_table(study_setting(study, cluster, coefficients), plans)
-        for cluster, plans in together.items()
-    }
-    every = [(each, (tables[each.rented], row)) for each, row in zip(found.best, rows, strict=True)]
-    entries = []
-    for candidate, priced in every:
-        if stop():
-            return [(each, _entry(study, place, each, played=False)) for each, place in every]
-        entries.append((candidate, _entry(study, priced, candidate, played=True)))
-    return entries
-
-
-def _entry(
-    study: Study, priced: tuple[PriceTable, int], candidate: Candidate, *, played: bool
-) -> Ranked:
-    """A plan as it is answered."""
-    (table, row), cluster = priced, candidate.rented
-    estimate = estimate_of(table, row, assumed=study.assumed, played=played, job=study.job)
-    estimate = moved(study, cluster, table.setting.coefficients, estimate=estimate)
-    return Ranked(
-        plan=candidate.plan,
-        estimate=estimate,
-        cluster=cluster.name,
-        nodes=cluster.nodes,
-        trainers=that_can(trainers(), candidate.plan),
-    )
+        ranked.append((replace(candidate, value=float(worth[0])), entry))
+    return tuple(sorted(ranked, key=lambda each: each[0].rank))
 
 
 def _nothing(
@@ -249,7 +254,10 @@ def _nothing(
             "job counted. Relax the limit, or ask for more plans with --keep."
         )
     text = f"no plan fits: all {found.space:,} legal plans are refused ({reasons})."
-    if sum(found.rejected[name] for name in (MEMORY, MEMORY_LIMIT, HOST_MEMORY)) < found.space:
+    if (
+        sum(found.rejected[name] for name in (MEMORY, RISK, MEMORY_LIMIT, HOST_MEMORY))
+        < found.space
+    ):
         # What a whole training takes under the plans that come nearest to the limits.
         limits = {"fastest": study.limit.deadline, "cheapest": study.limit.cost}
         free = replace(study.limit, deadline=None, cost=None)
@@ -270,7 +278,24 @@ def _nothing(
             ["Without limits on the whole training:", *told, "Relax search.limit."]
         )
         return NoPlanFits(f"{text} {over_limits}")
-    return NoPlanFits(f"{text} {nearest_miss(study, coefficients=coefficients)}")
+    best = partial(quickest, coefficients=coefficients)
+    return NoPlanFits(f"{text} {nearest_miss(study, coefficients=coefficients, best=best)}")
+
+
+def quickest(study: Study, *, coefficients: Coefficients) -> Ranked | None:
+    """The plan that has least of what a study minimises, and nothing beside; None without one."""
+    if _problems(study):
+        return None
+    found = Incumbents(keep=1, runners=_who(study))
+    promising_plans(
+        study,
+        _settings(study, coefficients),
+        found=found,
+        tell=lambda: None,
+        stop=lambda: False,
+    )
+    ranking = _ranked(study, coefficients, found, stop=lambda: False)
+    return ranking[0][1] if ranking else None
 
 
 def _no_legal_plan(study: Study) -> str:

@@ -13,6 +13,7 @@ from foretrain.plan.study import Objective
 from foretrain.plan.table import Column, Flags, PlanTable, Rows, distinct
 from foretrain.search.candidate import Candidate, Priced
 from foretrain.search.result import Progress
+from foretrain.trainers.chosen import Runners
 
 Degrees = tuple[int, int]
 """Of the tensor and the pipeline axis."""
@@ -51,6 +52,8 @@ class Incumbents:
         keep: how many of the best plans to keep.
         front: plans that count for something beside being among the best, such as those that no
             other beats; None where nobody asks for them.
+        simple: the same of those that no plan as simple beats.
+        runners: who may run a plan; None if nobody is asked.
         best: the best plans, in order.
         space: distinct legal plans.
         priced: plans that reached the time formula and keep the limits.
@@ -64,6 +67,8 @@ class Incumbents:
 
     keep: int
     front: Beside | None = None
+    simple: Beside | None = None
+    runners: Runners | None = None
     best: list[Candidate] = field(default_factory=list)
     space: int = 0
     priced: int = 0
@@ -134,10 +139,11 @@ class Incumbents:
         """Whether some rows are surely none of the best, nor unbeaten, given bounds. [row]"""
         known = [self] if self.recalled is None else [self, self.recalled]
         hopeless: Flags = bounds.value[rows] > min(each.worst for each in known)
-        if self.front is not None and hopeless.any():
-            fronts = [each.front for each in known if each.front is not None]
-            beaten = [front.beats(bounds, rows[hopeless]) for front in fronts]
-            hopeless[hopeless] = np.logical_or.reduce(beaten)
+        for several in ([each.front for each in known], [each.simple for each in known]):
+            asked = [beside for beside in several if beside is not None]
+            if asked and hopeless.any():
+                beaten = [beside.beats(bounds, rows[hopeless]) for beside in asked]
+                hopeless[hopeless] = np.logical_or.reduce(beaten)
         return hopeless
 
     def exclude(self, bounds: Priced, rows: Rows, many: Rows) -> None:
@@ -163,8 +169,9 @@ class Incumbents:
         rows = _smallest(priced.value, self.keep, below=self.worst)
         best = [priced.candidate(int(row)) for row in rows]
         self.best = sorted([*self.best, *best], key=lambda candidate: candidate.rank)[: self.keep]
-        if self.front is not None:
-            self.front.add(priced)
+        for beside in (self.front, self.simple):
+            if beside is not None:
+                beside.add(priced)
         for degrees, some in corners(priced.plans, np.arange(len(priced.plans))).items():
             corner = self.corners[degrees]
             row = int(some[np.argmin(priced.value[some])])

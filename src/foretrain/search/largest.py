@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from math import inf
 from operator import itemgetter
 from types import MappingProxyType
 
@@ -17,7 +16,7 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.legality import limit_problems, precision_problems, within
 from foretrain.plan.plan import Plan
-from foretrain.plan.study import Maximise, Study, sized
+from foretrain.plan.study import Limit, Maximise, Study, sized
 from foretrain.search.best_plans import best_plans
 from foretrain.search.exhaustive import leanest
 from foretrain.search.ladders import (
@@ -29,6 +28,7 @@ from foretrain.search.ladders import (
 from foretrain.search.result import Progress, SearchResult
 from foretrain.show.table import label, labelled
 from foretrain.show.words import percent
+from foretrain.step.room import room
 from foretrain.step.software import study_setting
 from foretrain.study.coefficients import DEFAULT
 from foretrain.units import BYTES
@@ -183,7 +183,7 @@ class _Asked:
         maximise: what grows.
         ladders: sizes to try on each offer that keeps the limits.
         study_of: the question at one size.
-        limit: bytes of a device that a plan may fill.
+        limit: what no plan may exceed.
         coefficients: how well hardware and software do.
         stop: whether the answer is wanted at once.
     """
@@ -191,7 +191,7 @@ class _Asked:
     maximise: Maximise
     ladders: Sequence[Where]
     study_of: Callable[[int], Study]
-    limit: float
+    limit: Limit
     coefficients: Coefficients
     stop: Callable[[], bool]
 
@@ -232,7 +232,7 @@ def _asked(study: Study, *, coefficients: Coefficients, stop: Callable[[], bool]
             for ladder in ladders_of(study, offer.devices)
         ],
         study_of=cache(partial(sized, study)),
-        limit=inf if study.limit.memory is None else study.limit.memory,
+        limit=study.limit,
         coefficients=coefficients,
         stop=stop or (lambda: False),
     )
@@ -250,7 +250,7 @@ def _need(asked: _Asked, where: Where, size: int) -> Need | None:
     return Need(
         size=size,
         memory=found.memory,
-        room=min(offer.cluster.device.memory, asked.limit),
+        room=room(priced, asked.limit),
         plan=found.plan,
         cluster=offer.cluster.name,
         nodes=found.plan.devices // offer.cluster.node_devices,

@@ -1,7 +1,4 @@
-"""Nearest miss: the plan that is nearest to fitting, and what would let one fit.
-
-What to say where no plan fits: what is missing, and what would let one fit.
-"""
+"""Nearest miss: the plan that is nearest to fitting, and studies in which one more may fit."""
 
 from __future__ import annotations
 
@@ -16,12 +13,10 @@ from foretrain.cluster.offer import Offer, divisible, part, whole
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.plan.legality import within
 from foretrain.plan.plan import Offload, Plan, Schedule, Sends
-from foretrain.plan.spelling import setting_of, spelled
-from foretrain.plan.study import FIXED, Space, Study
+from foretrain.plan.study import Space, Study
 from foretrain.search.exhaustive import leanest
+from foretrain.step.room import rooms
 from foretrain.step.software import study_setting
-from foretrain.study.coefficients import DEFAULT
-from foretrain.units import BYTES
 
 MOST_GROWTH = 256
 """Times as many nodes as there are, up to which more are asked for."""
@@ -48,6 +43,7 @@ class NearestMiss:
         plan: the plan.
         memory: bytes that it needs on a device.
         room: bytes of a device that it may fill.
+        limit: what says so, one of the reasons of `rooms`.
         cluster: where it would run.
         crowded: whether it asks the hosts for more than they have, as then every plan does.
     """
@@ -55,6 +51,7 @@ class NearestMiss:
     plan: Plan
     memory: float
     room: float
+    limit: str
     cluster: Cluster
     crowded: bool
 
@@ -146,60 +143,13 @@ def _of_offer(study: Study, offer: Offer, coefficients: Coefficients) -> Nearest
         found, crowded = leanest(endless, study.space, devices=offer.devices), True
     if found is None:
         return None
+    allowed = rooms(known, study.limit)
+    limit = min(allowed, key=lambda reason: allowed[reason])
     return NearestMiss(
         plan=found.plan,
         memory=found.memory,
-        room=study.limit.room(offer.cluster.device),
+        room=allowed[limit],
+        limit=limit,
         cluster=offer.of(found.plan.devices),
         crowded=crowded,
     )
-
-
-def nearest_miss(study: Study, *, coefficients: Coefficients = DEFAULT) -> str:
-    """What is missing where no plan of a study fits, and what would let one fit, in words.
-
-    Args:
-        study: the question; its space has a legal plan.
-        coefficients: those of the search.
-    """
-    found = nearest_plan(study, coefficients)
-    assert found is not None, "a space without a legal plan was not refused"
-    needed, cluster, device = BYTES.write(found.memory), found.cluster, found.cluster.device
-    has = f"{device.name} has" if found.room == device.memory else "search.limit.memory is"
-    miss = (
-        f"{found.plan} needs {needed} per device, {has} {BYTES.write(found.room)}. "
-        f"{BYTES.write(found.memory - found.room)} are missing."
-    )
-    ways = [*_by_keys(study, coefficients)]
-    more = enough_nodes(study, cluster, coefficients)
-    if more is not None:
-        nodes = f"cluster.nodes = {more.cluster.nodes} instead of {cluster.nodes}"
-        ways.append(f"{nodes}: {_told(more)}")
-    if found.crowded:
-        miss = f"{found.plan} asks the hosts for more memory than they have."
-        ways.append("hosts with more memory, or less that waits there")
-    elif found.memory <= device.memory:
-        ways.append(f"search.limit.memory of {needed}")
-    else:
-        ways.append(f"devices with {needed} of memory")
-    told = "\n".join(f"- {way}" for way in ways)
-    return f"Nearest miss: {miss}\nWhat would fit:\n{told}"
-
-
-def _by_keys(study: Study, coefficients: Coefficients) -> Iterator[str]:
-    """The keys of [plan] that alone keep every plan from fitting."""
-    for each in freed(study):
-        found = nearest_plan(each.study, coefficients)
-        if found is None or not found.fits:
-            continue
-        value, choices = getattr(found.plan, each.key), getattr(study.space, each.key)
-        if choices == FIXED.get(each.key):
-            yield f"{setting_of(each.key, value)}: {_told(found)}"
-        else:
-            was = ", ".join(map(spelled, choices))
-            yield f"plan.{each.key} left out instead of {was}: {_told(found)}"
-
-
-def _told(found: NearestMiss) -> str:
-    """A plan that fits."""
-    return f"{found.plan} needs {BYTES.write(found.memory)}"

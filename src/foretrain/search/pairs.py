@@ -25,7 +25,7 @@ from foretrain.step.mixed.stages import (
     stretch_memory,
     stretches,
 )
-from foretrain.step.objective import MEMORY, MEMORY_LIMIT
+from foretrain.step.room import MEMORY, rooms
 
 EITHER = ((0, 1), (1, 0))
 PIECE = 256
@@ -79,6 +79,10 @@ class PricedPairs:
         first, second = (int(many[row]) for many in self.micro_batches)
         groups = Groups(by=self.by, places=self.places, micro_batches=(first, second))
         return replace(self.plans.plan(row), groups=groups)
+
+
+Rooms = tuple[dict[str, float], dict[str, float]]
+"""Bytes of a device of either kind that a plan may fill, by the reason."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -138,10 +142,13 @@ def search_mixed(
         tell: called after every table with what was found.
         stop: asked before every table; true ends the search with what was found.
     """
+    assert study.mixed is not None, "a study of one kind was not refused"
+    one, two = replica_settings(study.workload, study.mixed, coefficients)
+    room = rooms(one, study.limit), rooms(two, study.limit)
     found = FoundPairs(keep=keep)
     for priced in _tables(study, coefficients, found=found):
         if priced is not None:
-            _add(study, priced, found)
+            _add(study, priced, found, room=room)
         tell(found)
         if stop():
             found.complete = False
@@ -217,16 +224,19 @@ def _promising(
             yield plans.take(rows), (layers[0].take(rows, axis=1), layers[1].take(rows, axis=1))
 
 
-def _add(study: Study, priced: PricedPairs, found: FoundPairs) -> None:
+def _add(study: Study, priced: PricedPairs, found: FoundPairs, *, room: Rooms) -> None:
     """Drop what does not fit or is over a limit, and rank the rest."""
     assert study.mixed is not None
     limit, workload, memory = study.limit, study.workload, np.maximum(*priced.memory)
-    room = [study.mixed.kinds[place].device.memory for place in priced.places]
+    first, second = (room[place] for place in priced.places)
     over: list[tuple[str, Flags]] = [
-        (MEMORY, (priced.memory[0] > room[0]) | (priced.memory[1] > room[1]))
+        (
+            reason,
+            (priced.memory[0] > first.get(reason, np.inf))
+            | (priced.memory[1] > second.get(reason, np.inf)),
+        )
+        for reason in dict.fromkeys((*first, *second))
     ]
-    if limit.memory is not None:
-        over.append((MEMORY_LIMIT, memory > limit.memory))
     if workload.samples is not None:
         whole = priced.seconds * (workload.samples / workload.global_batch)
         if limit.deadline is not None:

@@ -35,7 +35,7 @@ from foretrain.step.bounds import any_parameters
 from foretrain.step.held import Held, hold
 from foretrain.step.layers import READS
 from foretrain.step.memory import stage_memory
-from foretrain.step.objective import room
+from foretrain.step.room import rooms
 from foretrain.step.setting import Setting
 
 DEGREES = 64
@@ -220,7 +220,7 @@ def _bounded(
         piece = every.take(order[start : start + PIECE])
         held = hold(setting, piece.plans)
         memory = _least_memory(setting, question, held)
-        rows = found.fitting(memory, room(study, setting.cluster), many=piece.many)
+        rows = found.fitting(memory, rooms(setting, study.limit), many=piece.many)
         if not len(rows):
             continue
         piece = piece.take(rows)

@@ -15,7 +15,7 @@ from enum import StrEnum
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective
 from foretrain.show.table import label
-from foretrain.show.words import whole
+from foretrain.show.words import percent, whole
 from foretrain.step.result import Estimate, Ranked
 from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
 
@@ -312,13 +312,52 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal(Ranked):
+    """A plan worth running that differs from the others that are proposed.
+
+    Attributes:
+        name: what speaks for it, such as "fastest" or "safest, least memory".
+        class_: which class of equal plans it leads, counted from 0; `class` in a document.
+        probability_best: how likely the plan that truly has the least is of this class, from 0 to
+            1, by how published pairs of plans came out beside their predictions.
+        folded: other plans of the class that were found.
+        more: by what part it has more of the objective than the first that is proposed.
+    """
+
+    name: str = field(metadata=label("plan", spare=1))
+    class_: int
+    probability_best: float = field(
+        metadata=label("best", percent, meaning="how likely the truly best plan is like this one")
+    )
+    folded: int = field(metadata=label("folded", whole, meaning="other plans like it", spare=3))
+    more: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Safety:
+    """What it costs that a plan must fit with some probability.
+
+    Attributes:
+        fits: the probability that was asked for.
+        riskier: the best plan of those that are predicted to fit.
+        gain: by what part it has less of the objective than the best that is safe.
+    """
+
+    fits: float
+    riskier: Ranked
+    gain: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
     """The best plans of a space.
 
     Attributes:
         objective: what was minimised.
-        best: the best plan; the same as the first of `plans`.
-        plans: the k best, in order.
+        best: the plan to run: the first of `plans`.
+        plans: plans worth running that differ, the best class first; each leads a class of equals.
+        ranking: the k plans that are predicted to have least, in order, variations and all.
+        safety: what safety costs; None where every plan that fits is safe enough.
         pareto: plans that no other beats in every respect, fastest first.
         space: distinct plans of the space (aliases of one plan counted once); the counts of what
             became of them add up to it.
@@ -337,8 +376,8 @@ class SearchResult:
     """
 
     objective: Objective
-    best: Ranked
-    plans: tuple[Ranked, ...]
+    best: Proposal
+    plans: tuple[Proposal, ...]
     pareto: tuple[ParetoPoint, ...]
     space: int
     priced: int
@@ -349,6 +388,8 @@ class SearchResult:
     seconds: float
     proven_optimal: bool
     gap: float
+    ranking: tuple[Ranked, ...] = ()
+    safety: Safety | None = None
     scenarios: Scenarios | None = None
     robust: Robust | None = None
     why_not: tuple[WhyNot, ...] = ()
@@ -361,5 +402,5 @@ class SearchResult:
     @property
     def shown(self) -> tuple[Plan, ...]:
         """Every plan that it shows, with which to start the search of a similar question."""
-        best = (each.plan for each in self.plans)
+        best = (each.plan for each in (*self.plans, *self.ranking))
         return tuple(dict.fromkeys([*best, *(point.plan for point in self.pareto)]))

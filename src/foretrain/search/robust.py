@@ -18,11 +18,12 @@ from foretrain.step.held import hold
 from foretrain.step.input import with_input
 from foretrain.step.memory import heaviest_total, host_full
 from foretrain.step.result import Ranked
+from foretrain.step.room import room
 from foretrain.step.software import study_setting
 from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT
 
-WIDTHS = ("uncertainty.", "memory_errors.")
+WIDTHS = ("uncertainty.", "memory_errors.", "plan_errors.")
 """How the coefficients begin that move no prediction."""
 
 ROUNDING = 1e-9
@@ -89,7 +90,8 @@ def _value(study: Study, entry: Ranked, coefficients: Coefficients) -> float:
     known, plans = study_setting(study, cluster, coefficients), table_of([entry.plan])
     held = hold(known, plans)
     memory = heaviest_total(known, held)
-    if memory[0] > study.limit.room(cluster.device) or host_full(known, held)[0]:
+    # Under other coefficients it is enough that the plan is predicted to fit.
+    if memory[0] > room(known, replace(study.limit, fits=0.0)) or host_full(known, held)[0]:
         return inf
     seconds = with_input(known, plans, step_time(known, factors(known, held)))
     closed = float(valued(study, known, plans, seconds=seconds, memory=memory).value[0])

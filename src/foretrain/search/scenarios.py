@@ -170,7 +170,7 @@ def _answered(
     scenario: Scenario, found: SearchResult, coefficients: Coefficients
 ) -> tuple[_Field | None, ScenarioAnswer]:
     """The best plan of the closed form among those that a search ranked."""
-    shapes = [replace(each.plan, data=1) for each in found.plans]
+    shapes = [replace(each.plan, data=1) for each in found.ranking]
     values = [placed(scenario.study, shape, coefficients).value for shape in shapes]
     ranked = sorted((value, place) for place, value in enumerate(values) if value is not None)
     if not ranked:
@@ -179,7 +179,7 @@ def _answered(
     answer = ScenarioAnswer(
         name=scenario.name,
         objective=scenario.study.objective,
-        best=found.plans[first],
+        best=found.ranking[first],
         value=value,
         proven_optimal=found.proven_optimal,
         reason=None,

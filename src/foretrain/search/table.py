@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from foretrain.plan.enumeration import with_orders
+from foretrain.plan.enumeration import order_counts, with_orders
 from foretrain.plan.study import Study
 from foretrain.plan.table import Column, PlanTable, Rows
 from foretrain.search.candidate import Priced
 from foretrain.search.found import Incumbents
 from foretrain.step.held import Held, hold
 from foretrain.step.input import with_input
-from foretrain.step.memory import heaviest_total, host_full
-from foretrain.step.objective import HOST_MEMORY, over_limits, room, value
+from foretrain.step.memory import heaviest_total, host_full, risks
+from foretrain.step.objective import over_limits, value
+from foretrain.step.room import HOST_MEMORY, rooms
 from foretrain.step.setting import Setting
 from foretrain.step.step import factors, step_time
 from foretrain.trainers.chosen import chosen_of, excluded
 
 TRAINER = "the trainer"
 """What refuses plans that the study's software cannot run."""
+
+NOBODY = "no trainer known"
+"""What refuses plans that no trainer of the catalogue can run."""
 
 TIMED = 32_768
 """Plans that are timed at once, at most. Columns of many more would be given back and asked for
@@ -55,7 +59,7 @@ def that_fit(
         found.reject(TRAINER, int(many[wrong].sum()))
         many = np.where(wrong, 0, many)
         memory = np.where(wrong, np.inf, memory)
-    rows = found.fitting(memory, room(study, setting.cluster), many=many)
+    rows = found.fitting(memory, rooms(setting, study.limit), many=many)
     if any(study.space.offload):
         full = host_full(setting, held)[rows]
         found.reject(HOST_MEMORY, int(many[rows[full]].sum()))
@@ -67,6 +71,16 @@ def price(study: Study, setting: Setting, held: Held, *, memory: Column, found: 
     """Time plans in all their orders, drop those over a limit, rank the rest."""
     if not len(memory):
         return
+    if found.runners is not None:
+        # No order of the axes is beyond a trainer.
+        can = found.runners.can(held.plans)
+        if not can.all():
+            orders = order_counts(held.plans, setting.cluster, study.space)
+            found.reject(NOBODY, int(orders[~can].sum()))
+            rows = np.flatnonzero(can)
+            few = held.take(rows, held.plans.take(rows))
+            price(study, setting, few, memory=memory[rows], found=found)
+            return
     ordered, source = with_orders(held.plans, setting.cluster, study.space)
     # Of one schedule each: a table without the others is spared their formulas.
     alike = [np.flatnonzero(ordered.schedule == each) for each in np.unique(ordered.schedule)]
@@ -89,16 +103,34 @@ def valued(
     study: Study, setting: Setting, plans: PlanTable, *, seconds: Column, memory: Column
 ) -> Priced:
     """Plans with what they take and what it is worth."""
+    worth = worth_of(study, setting, devices=plans.devices, seconds=seconds, memory=memory)
     return Priced(
         cluster=setting.cluster,
         plans=plans,
-        value=value(
-            study.objective,
-            setting.cluster,
-            devices=plans.devices,
-            step_time=seconds,
-            memory=memory,
-        ),
+        value=worth,
         step_time=seconds,
         memory=memory,
+    )
+
+
+def worth_of(
+    study: Study, setting: Setting, *, devices: Column, seconds: Column, memory: Column
+) -> Column:
+    """What is minimised of plans; what a failed start is expected to cost counts too. [plan]
+
+    More bytes make a failed start likelier, so that a bound of seconds and bytes is one of this.
+    """
+    counted = seconds
+    if study.failed_start is not None:
+        assert study.workload.samples, "a failed start beside no amount was not refused"
+        known, steps = setting.coefficients, study.workload.samples / study.workload.global_batch
+        risk = risks(
+            memory,
+            setting.cluster.device.memory,
+            known.memory_errors,
+            spread=study.workload.model.spread,
+        )
+        counted = seconds + risk * (study.failed_start / steps)
+    return value(
+        study.objective, setting.cluster, devices=devices, step_time=counted, memory=memory
     )

@@ -14,7 +14,7 @@ from foretrain.plan.spelling import setting_of, spelled
 from foretrain.plan.study import FIXED, Space, Study
 from foretrain.search.best_plans import best_plans
 from foretrain.search.explain.differences import Site, differences, spent
-from foretrain.search.explain.remedies import MEMORIES, excesses, remedies
+from foretrain.search.explain.remedies import MEMORIES, ROOMS, excesses, remedies
 from foretrain.search.nearest_miss import clusters_of, freed, nearest_plan
 from foretrain.search.result import Excess, Remedy, SearchResult, Verdict, WhyNot
 from foretrain.step.price import price_plan
@@ -71,7 +71,7 @@ def why_not(
         rules += narrowed(space, chosen.trainer)[1]
     found = None
     if not rules:
-        found = _found(study, named, keep=len(answer.plans), coefficients=coefficients)
+        found = _found(study, named, keep=len(answer.ranking), coefficients=coefficients)
         rules = [
             f"no plan on {study.cluster.devices:,} devices has these values together, even if one "
             "more key of [plan] were left out."
@@ -106,7 +106,9 @@ def _found(study: Study, named: Named, *, keep: int, coefficients: Coefficients)
             if not lean.fits:
                 return _priced(each, study_setting(each, lean.cluster, coefficients), lean.plan)
             try:
-                best = best_plans(each, keep=keep, coefficients=coefficients, trade_offs=False).best
+                best = best_plans(
+                    each, keep=keep, coefficients=coefficients, trade_offs=False
+                ).ranking[0]
             except NoPlanFits:
                 kept = replace(each.limit, cost=None, deadline=None)
                 best = best_plans(
@@ -114,7 +116,7 @@ def _found(study: Study, named: Named, *, keep: int, coefficients: Coefficients)
                     keep=keep,
                     coefficients=coefficients,
                     trade_offs=False,
-                ).best
+                ).ranking[0]
             cluster = _cluster(each, best.cluster, best.nodes)
             return _Found(cluster=cluster, estimate=best.estimate)
     return None
@@ -145,7 +147,7 @@ def _judged(
         allowed = f"plan.{name} is {', '.join(map(spelled, choices))}{unless}"
         excluded.append(f"{allowed}; this needs {setting_of(name, value)}")
     here = (str(found.plan), found.cluster.name, found.cluster.nodes)
-    ranking = [(str(each.plan), each.cluster, each.nodes) for each in answer.plans]
+    ranking = [(str(each.plan), each.cluster, each.nodes) for each in answer.ranking]
     place = ranking.index(here) + 1 if here in ranking else None
     loss = spent(study.objective, found.estimate) / spent(study.objective, best.estimate) - 1.0
     # The first that is true says most.
@@ -184,7 +186,7 @@ def _remedies(
     study: Study, found: _Found, *, excess: tuple[Excess, ...], coefficients: Coefficients
 ) -> tuple[Remedy, ...]:
     """What would make a plan fit that needs too much memory, the best first."""
-    if not any(each.limit in (*MEMORIES, "memory limit") for each in excess):
+    if not any(each.limit in ROOMS for each in excess):
         return ()
     known = study_setting(study, found.cluster, coefficients)
     changes = remedies(known, found.plan, study.limit)

@@ -145,7 +145,8 @@ def _collection(value: object, *, open_ended: bool) -> Plain:
             for each in told
             if getattr(value, each.name) or not each.metadata.get("if_set")
         )
-        return {name[1:]: item for name, item in found}
+        # A word that Python keeps for itself has an underscore behind it there.
+        return {name[1:].rstrip("_"): item for name, item in found}
     if isinstance(value, Mapping):
         return {key[1:]: item for key, item in items((f".{key}", it) for key, it in value.items())}
     if isinstance(value, frozenset | tuple | list):

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from dataclasses import astuple, dataclass
 from itertools import pairwise
-from math import erf, exp, log, sqrt
+from math import erf, exp, inf, log, sqrt
+from statistics import NormalDist
 
 import numpy as np
 
@@ -257,8 +258,55 @@ def interval(total: float, errors: MemoryErrors, *, spread: float = 1.0) -> tupl
 def probability(total: float, room: float, errors: MemoryErrors, *, spread: float = 1.0) -> float:
     """How likely a prediction of `total` bytes stays within `room`, from 0 to 1."""
     margin = log(room / total) / spread
+    first, low, slope = next(line for line in _lines(errors) if margin <= line[3])[:3]
+    return (1.0 + erf((low + (margin - first) * slope) / sqrt(2.0))) / 2.0
+
+
+def risks(totals: Column, room: float, errors: MemoryErrors, *, spread: float = 1.0) -> Column:
+    """How likely each prediction of bytes is more than `room` after all; `probability` by columns.
+
+    Args:
+        totals: bytes that are predicted. [plan]
+        room: bytes of a device.
+        errors: percentiles of log(measured / predicted).
+        spread: factor by which all of them are wider, at least 1.
+    """
+    from scipy.special import ndtr
+
+    with np.errstate(divide="ignore"):
+        margins = np.log(room / totals) / spread
+    score = np.zeros_like(totals)
+    for first, low, slope, second, _ in reversed(_lines(errors)):
+        score = np.where(margins <= second, low + (margins - first) * slope, score)
+    found: Column = ndtr(-score)
+    return found
+
+
+def holding(room: float, fits: float, errors: MemoryErrors, *, spread: float = 1.0) -> float:
+    """Bytes that a prediction may say so that it stays within `room` with a probability.
+
+    The inverse of `probability`.
+
+    Args:
+        room: bytes of a device.
+        fits: the probability, above 0 and below 1.
+        errors: percentiles of log(measured / predicted).
+        spread: factor by which all of them are wider, at least 1.
+    """
+    score = NormalDist().inv_cdf(fits)
+    first, low, slope = next(line for line in _lines(errors) if score <= line[4])[:3]
+    return room * exp(-spread * (first + (score - low) / slope))
+
+
+Line = tuple[float, float, float, float, float]
+"""Where it begins, its score there, its slope, and where and at which score the next one begins."""
+
+
+def _lines(errors: MemoryErrors) -> list[Line]:
+    """The straight lines between percentiles; the first and the last go on for ever."""
     known = tuple(zip(astuple(errors), SCORES, strict=True))
-    pairs = tuple(pairwise(known))
-    (first, low), (second, high) = next((pair for pair in pairs if margin <= pair[1][0]), pairs[-1])
-    score = low + (margin - first) * (high - low) / (second - first)
-    return (1.0 + erf(score / sqrt(2.0))) / 2.0
+    lines = [
+        (first, low, (high - low) / (second - first), second, high)
+        for (first, low), (second, high) in pairwise(known)
+    ]
+    return [*lines[:-1], (*lines[-1][:3], inf, inf)]

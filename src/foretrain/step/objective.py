@@ -109,14 +109,3 @@ def over_job_limits(limit: Limit, cluster: Cluster, *, devices: Column, seconds:
 
 Over = dict[str, Flags]
 """Plans that break a limit, by its name. [plan]"""
-
-
-def room(study: Study, cluster: Cluster) -> dict[str, float]:
-    """Bytes of a device that a plan may fill, by whose limit it is, the roomiest first."""
-    limits, most = {MEMORY: cluster.device.memory}, study.limit.room(cluster.device)
-    return limits if most == cluster.device.memory else limits | {MEMORY_LIMIT: most}
-
-
-MEMORY = "device memory"
-MEMORY_LIMIT = "memory limit"
-HOST_MEMORY = "host memory"

@@ -23,6 +23,7 @@ from foretrain.plan.legality import (
 )
 from foretrain.plan.study import (
     FIXED,
+    SAFE,
     CheckpointMode,
     JobPlan,
     Limit,
@@ -48,7 +49,7 @@ from foretrain.study.scenario import KEY, UNRANKED, ScenarioTable, add_below, sc
 from foretrain.study.trainers import read_trainer, suited
 from foretrain.study.workload import read_workload, with_length
 from foretrain.trainers.chosen import Chosen
-from foretrain.units import BYTES, DOLLARS, SECONDS, WATTS, as_written
+from foretrain.units import BYTES, DOLLARS, SECONDS, SHARE, WATTS, as_written
 from foretrain.workload.workload import Workload
 
 WORDS: Final = tuple(word.value for word in Writes)
@@ -130,6 +131,8 @@ class SearchSection:
 
     objective: Objective = Objective.TIME
     maximise: Maximise | None = None
+    fits: Annotated[float, SHARE] | None = None
+    failed_start: Annotated[float, SECONDS] | None = None
     limit: LimitSection = LimitSection()
 
 
@@ -217,7 +220,7 @@ def _alone(
     workload, space = suited(workload, space, problems, chosen=chosen)
     job = read_job(sections["job"], problems) if "job" in given else None
     search = _search(sections, problems)
-    limit = Limit(**asdict(search.limit))
+    limit = Limit(**asdict(search.limit), fits=_fits(search))
     judged = replace(space, data=None) if mixed else space
     asked = _AskedOfClusters(
         workload=workload, space=judged, objective=search.objective, limit=limit
@@ -234,6 +237,7 @@ def _alone(
         space=space,
         objective=search.objective,
         limit=limit,
+        failed_start=search.failed_start,
         trainer=chosen,
         job=job,
         maximise=search.maximise,
@@ -261,7 +265,20 @@ def _clusters(
 def _search(sections: Mapping[str, dict[str, object]], problems: Problems) -> SearchSection:
     """What counts, by default where a mistake hides it."""
     found = validated(SearchSection, sections["search"], path="search", problems=problems)
+    if found and not 0.0 <= _fits(found) < 1.0:
+        problems.add(
+            "search.fits",
+            f"{100 * _fits(found):g} % is no probability to fit with. Allowed: from "
+            '"0 %", where it is enough that the prediction fits, to below "100 %".',
+        )
+        return replace(found, fits=None)
     return found or SearchSection()
+
+
+def _fits(search: SearchSection) -> float:
+    """How likely a plan must fit; what counts failed starts asks for nothing unless it is said."""
+    usual = SAFE if search.failed_start is None else 0.0
+    return usual if search.fits is None else search.fits
 
 
 def _trainer(

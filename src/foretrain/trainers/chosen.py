@@ -7,7 +7,7 @@ entry lists those that it has. What an entry does not speak of is not forbidden.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, Final
@@ -24,7 +24,7 @@ from foretrain.plan.plan import (
     Sharding,
 )
 from foretrain.plan.study import Space, Study
-from foretrain.plan.table import Flags, PlanTable
+from foretrain.plan.table import Flags, PlanTable, distinct
 from foretrain.trainers.trainer import Exclusion, Trainer
 from foretrain.trainers.vocabulary import AXES, OPTIONS
 from foretrain.workload.operator import Attention
@@ -218,6 +218,57 @@ def that_can(trainers: Sequence[Trainer], plan: Plan) -> tuple[str, ...]:
     return tuple(sorted(each.name for each in newest.values()))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Runners:
+    """Trainers, any of which may run a plan.
+
+    Attributes:
+        trainers: those that can run some plan of a space.
+        known: whether any of them can run plans that ask for the same.
+    """
+
+    trainers: tuple[Trainer, ...]
+    known: dict[tuple[float, ...], bool] = field(default_factory=dict)
+
+    def can(self, plans: PlanTable) -> Flags:
+        """Whether any of them can run each plan. [plan]"""
+        columns = [
+            *(np.asarray(getattr(plans, name) > 1, np.float64) for name in AXES),
+            *(np.asarray(getattr(plans, name) > 0, np.float64) for name in _COUNTS),
+            *(getattr(plans, name) for name in _WORDS),
+        ]
+        rows, index = distinct(columns)
+        asked = zip(*(column[rows].tolist() for column in columns), strict=True)
+        can = [self._can(key, plans, int(row)) for key, row in zip(asked, rows, strict=True)]
+        return np.array(can, bool)[index]
+
+    def _can(self, asked: tuple[float, ...], plans: PlanTable, row: int) -> bool:
+        if asked not in self.known:
+            self.known[asked] = bool(that_can(self.trainers, plans.plan(row)))
+        return self.known[asked]
+
+
+def runners(trainers: Sequence[Trainer], space: Space) -> Runners | None:
+    """The trainers that can run plans of a space; None if none can, or none says what it can."""
+    able = tuple(it for it in trainers if it.able("axes") and not narrowed(space, it)[1])
+    return Runners(trainers=able) if able else None
+
+
+_COUNTS: Final = ("shard", "recompute_layers")
+
+_WORDS: Final = (
+    "cut",
+    "grid",
+    "sequence_parallel",
+    "exchange",
+    "schedule",
+    "sharding",
+    "recompute",
+    "offload",
+    "attention",
+)
+"""Columns whose values are words for a trainer."""
+
 ENUMERATED: Final[Mapping[str, tuple[str, tuple[Any, ...]]]] = MappingProxyType(
     {
         "sequence_parallel": ("sequence_parallel", (False, True)),
@@ -271,22 +322,22 @@ def _axes(trainer: Trainer) -> Iterator[Limited]:
 
 def _words(trainer: Trainer) -> Iterator[Limited]:
     """Fields whose values have words."""
-    for field, (ability, every) in ENUMERATED.items():
+    for name, (ability, every) in ENUMERATED.items():
         known = has(trainer, ability)
         if known is not None:
             able = [each for each in every if word(each) in known]
-            yield Wish(ability=ability, field=field, word=""), every, tuple(able)
+            yield Wish(ability=ability, field=name, word=""), every, tuple(able)
 
 
 def _counts(trainer: Trainer) -> Iterator[Limited]:
     """Fields of which a trainer without a word has none."""
-    for field, ability, called in (
+    for name, ability, called in (
         ("shard", "shardings", "groups"),
         ("recompute_layers", "recompute", "layers"),
     ):
         known = has(trainer, ability)
         if known is not None and called not in known:
-            yield Wish(ability=ability, field=field, word=called), (0, 1), (0,)
+            yield Wish(ability=ability, field=name, word=called), (0, 1), (0,)
 
 
 def excluded(trainer: Trainer, plans: PlanTable) -> Flags:

@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few
 from tests.random_nouns import questions
-from tests.small import gpt_study, with_memory
+from tests.small import gpt_study, loose, with_memory
 
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import SAID, Offload, Plan, Recompute, Sharding
-from foretrain.plan.study import Limit
 from foretrain.search.explain.remedies import remedies
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting
@@ -46,7 +45,7 @@ def together(changed):
 def test_every_remedy_is_legal_and_fits(question, share):
     known, [plan] = question
     tight = cramped(known, plan, share)
-    for found in remedies(tight, plan, Limit()):
+    for found in remedies(tight, plan, loose()):
         assert not problems(known.workload, found.cluster, found.plan)
         there = setting(known.workload, found.cluster, known.coefficients)
         assert price_plan(there, found.plan, played=False).fits
@@ -57,7 +56,7 @@ def test_every_remedy_is_legal_and_fits(question, share):
 def test_every_remedy_changes_one_thing(question, share):
     known, [plan] = question
     tight = cramped(known, plan, share)
-    for found in remedies(tight, plan, Limit()):
+    for found in remedies(tight, plan, loose()):
         changed = frozenset(
             name for name in SAID if getattr(plan, name) != getattr(found.plan, name)
         )
@@ -67,7 +66,7 @@ def test_every_remedy_changes_one_thing(question, share):
 def test_limit_on_memory_is_kept_like_the_memory_of_a_device():
     known = setting(GPT.workload, GPT.cluster, DEFAULT)
     needed = price_plan(known, PLAN, played=False).memory.total
-    for found in remedies(known, PLAN, Limit(memory=0.8 * needed)):
+    for found in remedies(known, PLAN, loose(memory=0.8 * needed)):
         there = setting(GPT.workload, found.cluster, DEFAULT)
         assert price_plan(there, found.plan, played=False).memory.total <= 0.8 * needed
 
@@ -75,15 +74,15 @@ def test_limit_on_memory_is_kept_like_the_memory_of_a_device():
 def test_limit_on_devices_keeps_a_plan_from_growing():
     study = with_memory(GPT, 1e9)
     known = setting(study.workload, study.cluster, DEFAULT)
-    wider = remedies(known, PLAN, Limit())
+    wider = remedies(known, PLAN, loose())
     assert any(found.plan.devices > PLAN.devices for found in wider) or not wider
-    assert all(found.plan.devices == 16 for found in remedies(known, PLAN, Limit(devices=16)))
+    assert all(found.plan.devices == 16 for found in remedies(known, PLAN, loose(devices=16)))
 
 
 def test_usual_ways_out_are_found():
     known = setting(GPT.workload, GPT.cluster, DEFAULT)
     tight = cramped(known, PLAN, 0.9)
-    found = {each.plan for each in remedies(tight, PLAN, Limit())}
+    found = {each.plan for each in remedies(tight, PLAN, loose())}
     assert replace(PLAN, micro_batch=2) in found
     assert replace(PLAN, sharding=Sharding.OPTIMIZER) in found
     assert {each.offload for each in found} == {Offload.NONE}
@@ -93,7 +92,7 @@ def test_usual_ways_out_are_found():
 def test_scores_of_plain_attention_may_be_computed_twice_or_never_kept():
     known = setting(GPT.workload, GPT.cluster, DEFAULT)
     plain = replace(PLAN, attention=Attention.PLAIN)
-    found = {each.plan for each in remedies(cramped(known, plain, 0.9), plain, Limit())}
+    found = {each.plan for each in remedies(cramped(known, plain, 0.9), plain, loose())}
     assert replace(plain, recompute=Recompute.SELECTIVE) in found
     assert PLAN in found
 
@@ -103,4 +102,4 @@ def test_a_grid_of_devices_over_pictures_is_not_asked_to_hold_more_of_them():
     workload = Workload(model=build("resnet-50", image=224), global_batch=512)
     plan = Plan(data=2, context=4, grid=(2, 2), micro_batch=8)
     known = cramped(setting(workload, GPT.cluster, DEFAULT), plan, 0.9)
-    assert {each.plan.context for each in remedies(known, plan, Limit())} <= {4}
+    assert {each.plan.context for each in remedies(known, plan, loose())} <= {4}

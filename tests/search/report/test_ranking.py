@@ -32,7 +32,7 @@ def test_grids_channels_and_fronts_have_columns_where_plans_have_them():
 def test_dollars_are_those_of_the_training_where_its_amount_is_known_else_of_a_step(samples):
     study = gpt_study()
     found = search(replace(study, workload=replace(study.workload, samples=samples)), keep=1)
-    [row] = ranking(found.plans).rows
+    [row] = ranking(found.ranking).rows
     estimate = found.best.estimate
     dollars = estimate.cost_per_step if samples is None else estimate.cost_to_train
     assert row[-1] == written(DOLLARS, dollars)

@@ -25,8 +25,8 @@ ANSWER = search(STUDY, coefficients=QUICK_HOST)
 ASKED = {
     "illegal": "tensor=3",
     "loses": "tp8",
-    "ranked": str(ANSWER.plans[3].plan),
-    "best": str(ANSWER.best.plan),
+    "ranked": str(ANSWER.ranking[3].plan),
+    "best": str(ANSWER.ranking[0].plan),
     "outside": "tensor=2 pipeline=8 cut=balanced",
 }
 FOUND = {
@@ -106,7 +106,7 @@ def test_plan_that_does_not_fit_says_what_fills_the_device():
 
 def test_plan_that_no_single_change_saves_is_told_so():
     study = with_memory(STUDY, 1e6)
-    found = why_not(study, ANSWER.best.plan, answer=ANSWER, coefficients=QUICK_HOST)
+    found = why_not(study, ANSWER.ranking[0].plan, answer=ANSWER, coefficients=QUICK_HOST)
     assert told(found, study).endswith("No change of one kind makes it fit.")
 
 

@@ -24,11 +24,15 @@ from foretrain.search.result import Excess
 from foretrain.step.held import hold
 from foretrain.step.memory import heaviest_total, host_full, host_total
 from foretrain.step.result import Estimate
+from foretrain.step.room import HOST_MEMORY, MEMORY, MEMORY_LIMIT, RISK, room, safe
 from foretrain.step.setting import Setting, setting
 from foretrain.workload.operator import Attention
 
-MEMORIES = ("device memory", "host memory")
+MEMORIES = (MEMORY, HOST_MEMORY)
 """What a plan must have to run at all; everything else is the study's limit."""
+
+ROOMS = (*MEMORIES, RISK, MEMORY_LIMIT)
+"""What a plan may be too large for."""
 
 
 def excesses(setting: Setting, estimate: Estimate, limit: Limit) -> Iterator[Excess]:
@@ -43,9 +47,10 @@ def excesses(setting: Setting, estimate: Estimate, limit: Limit) -> Iterator[Exc
     memory = estimate.memory.total
     offloaded = host_total(setting, hold(setting, table_of([estimate.plan])))
     needs = (
-        ("device memory", memory, cluster.device.memory),
-        ("host memory", float(offloaded[0]), None if host is None else host.memory),
-        ("memory limit", memory, limit.memory),
+        (MEMORY, memory, cluster.device.memory),
+        (HOST_MEMORY, float(offloaded[0]), None if host is None else host.memory),
+        (RISK, memory if memory <= cluster.device.memory else None, safe(setting, limit.fits)),
+        (MEMORY_LIMIT, memory, limit.memory),
         ("deadline", estimate.time_to_train, limit.deadline),
         ("cost limit", estimate.cost_to_train, limit.cost),
         ("device limit", float(cluster.devices), limit.devices),
@@ -59,7 +64,7 @@ def excesses(setting: Setting, estimate: Estimate, limit: Limit) -> Iterator[Exc
 def roomy(setting: Setting, plans: PlanTable, limit: Limit) -> Flags:
     """Whether device and host have room for each plan, and the limit allows it. [plan]"""
     held = hold(setting, plans)
-    fits = heaviest_total(setting, held) <= limit.room(setting.cluster.device)
+    fits = heaviest_total(setting, held) <= room(setting, limit)
     return np.logical_and(fits, ~host_full(setting, held))
 
 

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from foretrain.plan.plan import ContextExchange, Offload, Plan, Recompute, Sharding
-from foretrain.search.result import ParetoPoint, SearchResult
+from foretrain.search.result import ParetoPoint, Proposal, SearchResult
 from foretrain.show.table import Column, Shown, Table, table
 from foretrain.show.words import percent
 from foretrain.step.result import Ranked
@@ -152,6 +152,30 @@ def ranking(plans: Sequence[Ranked]) -> Table:
         "estimate.mfu",
         (cost, spent),
         numbered=True,
+        best=0,
+        legend=True,
+    )
+
+
+def proposals(plans: Sequence[Proposal]) -> Table:
+    """The plans that are proposed, with what each costs and what speaks for it."""
+    return table(
+        plans,
+        "name",
+        *_told_apart(plans, "cluster", "nodes"),
+        *plan_columns(plans),
+        "estimate.step_time",
+        (
+            Column(name="more", meaning="than the first, of what is minimised", number=True),
+            lambda each: f"{'+' * (each.more > 0)}{percent(each.more)}" if each.more else "",
+        ),
+        "estimate.memory.total",
+        (
+            Column(name="fits", meaning="how likely a device holds it", number=True, unit=percent),
+            lambda each: each.estimate.memory.probability_fits,
+        ),
+        "probability_best",
+        "folded",
         best=0,
         legend=True,
     )

@@ -12,6 +12,7 @@ from typing import Final
 from foretrain.plan.spelling import spelled
 from foretrain.plan.study import Objective, Study, sized
 from foretrain.remark import About, of
+from foretrain.search.explain.differences import spent
 from foretrain.search.largest import Largest
 from foretrain.search.report import bars, ranking
 from foretrain.search.report.front import pareto_plot
@@ -35,6 +36,7 @@ from foretrain.show.words import (
     LEAST,
     MEMORY,
     PARTS,
+    SPENT,
     count,
     percent,
     sentences,
@@ -46,6 +48,14 @@ from foretrain.step.facts import caution
 from foretrain.step.rent import home
 from foretrain.step.report import takes
 from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
+
+LESS: Final = {
+    Objective.TIME: "a shorter step",
+    Objective.COST: "a cheaper step",
+    Objective.ENERGY: "a step of less energy",
+    Objective.MEMORY: "less memory per device",
+}
+"""What a better plan has."""
 
 MOST_SIZES: Final = 8
 """Rows that a terminal shows."""
@@ -148,6 +158,8 @@ def verdict(result: SearchResult) -> str:
     """
     least, space = LEAST[result.objective], count(result.space, "plan")
     how = "" if result.objective is Objective.MEMORY else " by the closed form"
+    if not result.unseen and result.best.plan != result.ranking[0].plan:
+        return f"Proven{how}: of all {space} none has {_better(result)}"
     if not result.unseen:
         return f"Proven{how}: of all {space} this one has the {least}."
     if result.proven_optimal:
@@ -156,6 +168,18 @@ def verdict(result: SearchResult) -> str:
     return (
         f"Cut short after {seen} of {space}: of these this one has the {least}{how}; "
         f"the best plan may be at most {percent(result.gap)} better."
+    )
+
+
+def _better(result: SearchResult) -> str:
+    """What is predicted to have least, where an equal plan is proposed instead."""
+    first = result.ranking[0]
+    quantity = SPENT[result.objective]
+    had, has = (spent(result.objective, it.estimate) for it in (first, result.best))
+    return (
+        f"{LESS[result.objective]} than {first.plan}: {written(quantity, had)}, "
+        f"{percent(1.0 - had / has)} less than this one. Predictions do not tell the two apart, "
+        "and this one is simpler or needs less memory."
     )
 
 
@@ -207,11 +231,8 @@ def search_report(
             *_sizes(study, result),
             _time(result),
             _memory(there, result),
-            ReportSection(
-                name="ranking",
-                title=f"The {count(len(result.plans), 'best plan')}",
-                body=(ranking.ranking(result.plans),),
-            ),
+            _proposals(result),
+            _ranking(result),
             _front(study, result),
             *mapped,
             _fates(study, result),
@@ -302,6 +323,34 @@ def _memory(there: Study, result: SearchResult) -> ReportSection:
         body=(Drawing(template="memory", content=content), parts),
         page_only=True,
     )
+
+
+def _proposals(result: SearchResult) -> ReportSection:
+    """What is proposed, and what safety costs."""
+    title = "The plan to run" if len(result.plans) == 1 else "Plans that differ, best first"
+    told = safety(result)
+    body = (ranking.proposals(result.plans), *([Note(told)] if told else []))
+    return ReportSection(name="plans", title=title, body=body)
+
+
+def safety(result: SearchResult) -> str:
+    """What safety costs, in a sentence; nothing where it costs nothing."""
+    found = result.safety
+    if found is None:
+        return ""
+    told = found.riskier.estimate
+    return (
+        f"Safety: with {percent(found.fits)} asked for, {found.riskier.plan} is left out. It takes "
+        f"{percent(found.gain)} less, and fits with a probability of "
+        f"{percent(told.memory.probability_fits)}: search.fits."
+    )
+
+
+def _ranking(result: SearchResult) -> ReportSection:
+    """The plans that are predicted to have least, variations of one plan and all."""
+    title = f"The {count(len(result.ranking), 'plan')} of the {LEAST[result.objective]}"
+    body = (ranking.ranking(result.ranking),)
+    return ReportSection(name="ranking", title=title, body=body, page_only=True)
 
 
 def _front(study: Study, result: SearchResult) -> ReportSection:

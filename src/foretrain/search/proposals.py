@@ -1,0 +1,206 @@
+"""Proposals: the few plans among those found that differ, each with what speaks for it.
+
+Plans whose predictions cannot be told apart are one class; of them the simplest leads, and of those
+the roomiest. What else is shown is of another class: it costs visibly more, and has something that
+the first has not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import log, log1p
+from typing import Final
+
+from foretrain.coefficients.uncertainty import PlanErrors
+from foretrain.plan.plan import Plan
+from foretrain.search.candidate import Candidate
+from foretrain.search.resolution import Chances, chances, distance
+from foretrain.search.simple import WINDOW
+
+FASTEST: Final = "fastest"
+SAFEST: Final = "safest"
+SIMPLEST: Final = "simplest"
+LEANEST: Final = "least memory"
+CHEAPEST: Final = "cheapest"
+NEXT: Final = "runner-up"
+
+MOST: Final = 5
+FEWEST: Final = 3
+"""Plans that are proposed, as far as there are different ones."""
+
+SAFE_WITHIN: Final = 1.1
+LEAN_WITHIN: Final = 2.0
+"""How many times as much as the best a plan may have that is shown for its memory."""
+
+SAFER: Final = 0.01
+"""What a safer plan must add to the probability that it fits."""
+
+WEIGHED: Final = 64
+"""Plans, the best ones, among which the truly best one is looked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A plan that a search found.
+
+    Attributes:
+        candidate: as the tables priced it.
+        value: what is minimised, the event simulation counted where it was run.
+        complexity: how many things it needs beside replicas of a whole model.
+        share: of a device's memory that it fills.
+        fits: how likely the device holds it.
+        cost: dollars of a step, or device-seconds where a cluster has no price.
+    """
+
+    candidate: Candidate
+    value: float
+    complexity: int
+    share: float
+    fits: float
+    cost: float
+
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+        return self.candidate.plan
+
+    @property
+    def ease(self) -> tuple[int, float, float, str]:
+        """What leads a class: the simplest, then the roomiest, then the quickest."""
+        return self.complexity, self.share, self.value, str(self.plan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picked:
+    """A plan that is proposed.
+
+    Attributes:
+        found: the plan.
+        names: what speaks for it.
+        members: the class that it leads, itself among them.
+        probability: that the truly best plan is of its class.
+    """
+
+    found: Found
+    names: tuple[str, ...]
+    members: tuple[Found, ...]
+    probability: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picks:
+    """What is proposed, the best first, and what choosing it adds to its error, a logarithm."""
+
+    plans: tuple[Picked, ...]
+    optimism: float
+
+
+def picks(every: Sequence[Found], errors: PlanErrors, *, money: bool, most: int = MOST) -> Picks:
+    """The plans to propose of those found.
+
+    Args:
+        every: the plans, those beside the front and the simple ones too; at least one.
+        errors: how far predictions of two plans err apart.
+        money: whether plans differ in what a second costs.
+        most: how many to propose.
+    """
+    order = sorted(every, key=lambda each: (each.value, each.ease))
+    names: dict[int, list[str]] = {}
+    shown: list[Found] = []
+    for name, wanted in _wanted(order, errors, money=money):
+        place = next((n for n, it in enumerate(shown) if _equal(errors, it, wanted)), None)
+        if place is None and len(shown) < most:
+            shown.append(_leader(errors, wanted, order, shown=shown))
+            names[len(shown) - 1] = [name]
+        elif place is not None and _as_good(name, shown[place], wanted):
+            names[place].append(name)
+    for each in order:
+        if len(shown) < min(FEWEST, most) and not any(_equal(errors, it, each) for it in shown):
+            shown.append(_leader(errors, each, order, shown=shown))
+            names[len(shown) - 1] = [NEXT]
+    return _weighed(order, errors, shown=shown, names=names)
+
+
+def _wanted(
+    order: Sequence[Found], errors: PlanErrors, *, money: bool
+) -> Iterator[tuple[str, Found]]:
+    """What is shown if it differs, and under which name; the best first."""
+    best = order[0]
+    leader = _leader(errors, best, order)
+    yield FASTEST, best
+    near = [each for each in order if each.value <= SAFE_WITHIN * best.value]
+    safest = min(near, key=lambda each: (each.share, each.ease))
+    yield SAFEST, safest if safest.fits >= leader.fits + SAFER else leader
+    simple = min(
+        (each for each in order if each.value <= WINDOW * best.value),
+        key=lambda each: (each.complexity, each.value),
+    )
+    yield SIMPLEST, simple
+    if money:
+        yield CHEAPEST, min(order, key=lambda each: (each.cost, each.ease))
+    lean = [each for each in order if each.value <= LEAN_WITHIN * best.value]
+    yield LEANEST, min(lean, key=lambda each: (each.share, each.ease))
+
+
+def _as_good(name: str, shown: Found, wanted: Found) -> bool:
+    """Whether what is shown has what an equal plan was wanted for."""
+    match name:
+        case "safest":
+            return shown.fits >= wanted.fits - SAFER
+        case "simplest":
+            return shown.complexity <= wanted.complexity
+        case "least memory":
+            return shown.share <= wanted.share
+        case "cheapest":
+            return shown.cost <= wanted.cost
+    return True
+
+
+def _equal(errors: PlanErrors, one: Found, other: Found) -> bool:
+    """Whether a prediction cannot tell two plans apart."""
+    apart = abs(log(one.value / other.value))
+    return apart <= log1p(distance(errors, one.plan, other.plan))
+
+
+def _leader(
+    errors: PlanErrors, wanted: Found, order: Sequence[Found], *, shown: Sequence[Found] = ()
+) -> Found:
+    """Of the plans equal to one, and to none that is shown, the one to prefer."""
+    equals = [
+        each
+        for each in order
+        if _equal(errors, wanted, each) and not any(_equal(errors, it, each) for it in shown)
+    ]
+    return min(equals, key=lambda each: each.ease, default=wanted)
+
+
+def _weighed(
+    order: Sequence[Found],
+    errors: PlanErrors,
+    *,
+    shown: Sequence[Found],
+    names: dict[int, list[str]],
+) -> Picks:
+    """What is shown, with its class and how likely the truly best plan is there."""
+    homes = [
+        min(
+            (n for n, it in enumerate(shown) if it is each or _equal(errors, it, each)),
+            default=None,
+        )
+        for each in order
+    ]
+    few = [n for n, _ in enumerate(order[:WEIGHED])]
+    known: Chances = chances(errors, [order[n].plan for n in few], [order[n].value for n in few])
+    plans = [
+        Picked(
+            found=it,
+            names=tuple(names[place]),
+            members=tuple(each for each, home in zip(order, homes, strict=True) if home == place),
+            probability=sum(known.best[n] for n in few if homes[n] == place),
+        )
+        for place, it in enumerate(shown)
+    ]
+    first, *rest = plans
+    rest.sort(key=lambda each: each.found.value)
+    return Picks(plans=(first, *rest), optimism=known.optimism)
