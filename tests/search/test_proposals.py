@@ -11,7 +11,7 @@ from tests.small import gpt_study
 from foretrain.coefficients.uncertainty import PlanErrors
 from foretrain.plan.plan import Plan
 from foretrain.search.candidate import Candidate
-from foretrain.search.proposals import FEWEST, MOST, Found, picks
+from foretrain.search.proposals import FEWEST, MOST, Rival, picks
 from foretrain.search.resolution import distance
 
 ERRORS = PlanErrors(alike=0.02, apart=0.05)
@@ -22,7 +22,7 @@ def made(plan, value, *, share=0.5, complexity=1, fits=0.99, cost=None):
     candidate = Candidate(
         plan=plan, cluster=CLUSTER, value=value, step_time=value, memory=share * 80e9
     )
-    return Found(
+    return Rival(
         candidate=candidate,
         value=value,
         complexity=complexity,

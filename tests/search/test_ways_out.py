@@ -42,12 +42,11 @@ def test_every_way_out_leads_to_the_best_plan_of_the_changed_question_which_fits
         assert f"{way.best.plan}, " in str(way)
 
 
-def test_ways_out_of_full_training_are_smaller_states_and_adapters():
-    ways, _ = found(with_memory(STUDY, 0.9 * LEAST))
-    changes = "\n".join(way.change for way in ways)
-    assert (
-        'workload.gradients = "bf16"' in changes or 'workload.optimizer = "adamw-8bit"' in changes
-    )
+def test_ways_out_of_full_training_are_smaller_states_gradients_and_adapters():
+    ways, _ = found(with_memory(STUDY, 0.99 * LEAST))
+    changes = {way.change for way in ways}
+    assert 'workload.optimizer = "adamw-8bit"' in changes
+    assert 'workload.gradients = "bf16"' in changes
     assert "workload.trainable = { lora = 16 }" in changes
 
 

@@ -228,6 +228,6 @@ def test_page_of_a_search_without_prices_and_rejections_is_whole():
         replace(point, cost_per_step=None, energy_per_step=None)
         for point in builders.search_result().pareto
     )
-    text = page(plans=plans, best=plans[0], pareto=front, rejected={})
+    text = page(plans=plans, best=plans[0], ranking=plans, pareto=front, rejected={})
     assert "USD" not in text
     assert "None" not in text

@@ -31,9 +31,10 @@ from foretrain.search.exhaustive import every_plan
 from foretrain.search.explain.differences import spent as spent_on
 from foretrain.search.found import Incumbents
 from foretrain.search.front import Front
+from foretrain.search.proposal import Proposal, Safety
 from foretrain.search.proposed import entries, proposed
 from foretrain.search.recall import recall
-from foretrain.search.result import Cell, ParetoPoint, Progress, Proposal, Safety, SearchResult
+from foretrain.search.result import Cell, ParetoPoint, Progress, SearchResult
 from foretrain.search.simple import Simple
 from foretrain.search.table import worth_of
 from foretrain.search.ways_out import nearest_miss

@@ -41,7 +41,7 @@ WEIGHED: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Rival:
     """A plan that a search found.
 
     Attributes:
@@ -82,9 +82,9 @@ class Picked:
         probability: that the truly best plan is of its class.
     """
 
-    found: Found
+    found: Rival
     names: tuple[str, ...]
-    members: tuple[Found, ...]
+    members: tuple[Rival, ...]
     probability: float
 
 
@@ -96,7 +96,7 @@ class Picks:
     optimism: float
 
 
-def picks(every: Sequence[Found], errors: PlanErrors, *, money: bool, most: int = MOST) -> Picks:
+def picks(every: Sequence[Rival], errors: PlanErrors, *, money: bool, most: int = MOST) -> Picks:
     """The plans to propose of those found.
 
     Args:
@@ -107,7 +107,7 @@ def picks(every: Sequence[Found], errors: PlanErrors, *, money: bool, most: int 
     """
     order = sorted(every, key=lambda each: (each.value, each.ease))
     names: dict[int, list[str]] = {}
-    shown: list[Found] = []
+    shown: list[Rival] = []
     for name, wanted in _wanted(order, errors, money=money):
         place = next((n for n, it in enumerate(shown) if _equal(errors, it, wanted)), None)
         if place is None and len(shown) < most:
@@ -123,8 +123,8 @@ def picks(every: Sequence[Found], errors: PlanErrors, *, money: bool, most: int 
 
 
 def _wanted(
-    order: Sequence[Found], errors: PlanErrors, *, money: bool
-) -> Iterator[tuple[str, Found]]:
+    order: Sequence[Rival], errors: PlanErrors, *, money: bool
+) -> Iterator[tuple[str, Rival]]:
     """What is shown if it differs, and under which name; the best first."""
     best = order[0]
     leader = _leader(errors, best, order)
@@ -143,7 +143,7 @@ def _wanted(
     yield LEANEST, min(lean, key=lambda each: (each.share, each.ease))
 
 
-def _as_good(name: str, shown: Found, wanted: Found) -> bool:
+def _as_good(name: str, shown: Rival, wanted: Rival) -> bool:
     """Whether what is shown has what an equal plan was wanted for."""
     match name:
         case "safest":
@@ -157,15 +157,15 @@ def _as_good(name: str, shown: Found, wanted: Found) -> bool:
     return True
 
 
-def _equal(errors: PlanErrors, one: Found, other: Found) -> bool:
+def _equal(errors: PlanErrors, one: Rival, other: Rival) -> bool:
     """Whether a prediction cannot tell two plans apart."""
     apart = abs(log(one.value / other.value))
     return apart <= log1p(distance(errors, one.plan, other.plan))
 
 
 def _leader(
-    errors: PlanErrors, wanted: Found, order: Sequence[Found], *, shown: Sequence[Found] = ()
-) -> Found:
+    errors: PlanErrors, wanted: Rival, order: Sequence[Rival], *, shown: Sequence[Rival] = ()
+) -> Rival:
     """Of the plans equal to one, and to none that is shown, the one to prefer."""
     equals = [
         each
@@ -176,10 +176,10 @@ def _leader(
 
 
 def _weighed(
-    order: Sequence[Found],
+    order: Sequence[Rival],
     errors: PlanErrors,
     *,
-    shown: Sequence[Found],
+    shown: Sequence[Rival],
     names: dict[int, list[str]],
 ) -> Picks:
     """What is shown, with its class and how likely the truly best plan is there."""

@@ -13,8 +13,8 @@ from foretrain.plan.study import Study
 from foretrain.search.candidate import Candidate
 from foretrain.search.found import Incumbents
 from foretrain.search.front import Front
-from foretrain.search.proposals import MOST, Found, Picked, picks
-from foretrain.search.result import Proposal
+from foretrain.search.proposal import Proposal
+from foretrain.search.proposals import MOST, Picked, Rival, picks
 from foretrain.search.simple import Simple, complexity_of
 from foretrain.step.memory import probability
 from foretrain.step.objective import cost
@@ -132,10 +132,10 @@ def _besides(found: Incumbents) -> Iterable[Candidate]:
     return several.values()
 
 
-def _found(study: Study, coefficients: Coefficients, candidate: Candidate) -> Found:
+def _found(study: Study, coefficients: Coefficients, candidate: Candidate) -> Rival:
     device, devices = candidate.cluster.device, float(candidate.plan.devices)
     dollars = cost(candidate.cluster, candidate.step_time, devices=devices)
-    return Found(
+    return Rival(
         candidate=candidate,
         value=candidate.value,
         complexity=complexity_of(candidate.plan),

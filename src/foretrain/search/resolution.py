@@ -93,7 +93,9 @@ def chances(errors: PlanErrors, plans: Sequence[Plan], values: Sequence[float]) 
 
 def _errors(errors: PlanErrors, plans: Sequence[Plan]) -> Floats:
     """Draws of the errors of plans. [draw, plan]"""
-    random = np.random.default_rng(SEED)
+    from numpy.random import default_rng
+
+    random = default_rng(SEED)
     drawn: Floats = random.standard_normal((DRAWS, len(plans))) * (errors.alike / sqrt(2.0))
     for name in FIELDS:
         had = [getattr(plan, name) for plan in plans]

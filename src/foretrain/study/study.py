@@ -222,9 +222,7 @@ def _alone(
     search = _search(sections, problems)
     limit = Limit(**asdict(search.limit), fits=_fits(search))
     judged = replace(space, data=None) if mixed else space
-    asked = _AskedOfClusters(
-        workload=workload, space=judged, objective=search.objective, limit=limit
-    )
+    asked = _AskedOfClusters(workload=workload, space=judged, search=search, limit=limit)
     kept = asked.answerable(found)
     offers = tuple(offer for each in kept for offer in each.offers)
     problems.add_all(asked.problems(offers, sure=not any(map(problems.touch, DOUBTED))))
@@ -302,7 +300,7 @@ class _AskedOfClusters:
 
     workload: Workload | None
     space: Space
-    objective: Objective
+    search: SearchSection
     limit: Limit
 
     def answerable(self, found: tuple[Offered, ...]) -> tuple[Offered, ...]:
@@ -329,7 +327,7 @@ class _AskedOfClusters:
                 found += precision_problems(self.workload, offer.cluster)
         if self.workload:
             found += search_problems(
-                self.workload, offers, objective=self.objective, limit=self.limit
+                self.workload, offers, objective=self.search.objective, limit=self.limit
             )
         return found
 

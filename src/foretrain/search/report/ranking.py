@@ -7,7 +7,8 @@ from operator import attrgetter
 from typing import Any, Final
 
 from foretrain.plan.plan import ContextExchange, Offload, Plan, Recompute, Sharding
-from foretrain.search.result import ParetoPoint, Proposal, SearchResult
+from foretrain.search.proposal import Proposal
+from foretrain.search.result import ParetoPoint, SearchResult
 from foretrain.show.table import Column, Shown, Table, table
 from foretrain.show.words import percent
 from foretrain.step.result import Ranked
@@ -133,16 +134,6 @@ RARE_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
 
 def ranking(plans: Sequence[Ranked]) -> Table:
     """The best plans, best first."""
-
-    def spent(entry: Ranked) -> float | None:
-        """Dollars of the training where its amount is known, else of one step."""
-        told = entry.estimate
-        return told.cost_per_step if told.cost_to_train is None else told.cost_to_train
-
-    whole_job = any(entry.estimate.cost_to_train is not None for entry in plans)
-    cost = Column(
-        name="cost to train" if whole_job else "cost per step", number=True, spare=1, unit=DOLLARS
-    )
     return table(
         plans,
         *_told_apart(plans, "cluster", "nodes"),
@@ -150,7 +141,7 @@ def ranking(plans: Sequence[Ranked]) -> Table:
         "estimate.step_time",
         "estimate.memory.total",
         "estimate.mfu",
-        (cost, spent),
+        _cost(plans, spare=1),
         numbered=True,
         best=0,
         legend=True,
@@ -176,9 +167,22 @@ def proposals(plans: Sequence[Proposal]) -> Table:
         ),
         "probability_best",
         "folded",
+        _cost(plans, spare=7),
         best=0,
         legend=True,
     )
+
+
+def _cost(plans: Sequence[Ranked], *, spare: int) -> Shown:
+    """Dollars of the training where its amount is known, else of one step."""
+    whole_job = any(entry.estimate.cost_to_train is not None for entry in plans)
+    name = "cost to train" if whole_job else "cost per step"
+
+    def spent(entry: Ranked) -> float | None:
+        told = entry.estimate
+        return told.cost_per_step if told.cost_to_train is None else told.cost_to_train
+
+    return Column(name=name, number=True, spare=spare, unit=DOLLARS), spent
 
 
 def pareto(front: Sequence[ParetoPoint], *, most: int | None = None) -> Table:
