@@ -279,8 +279,8 @@ def _nothing(
             ["Without limits on the whole training:", *told, "Relax search.limit."]
         )
         return NoPlanFits(f"{text} {over_limits}")
-    best = partial(quickest, coefficients=coefficients)
-    return NoPlanFits(f"{text} {nearest_miss(study, coefficients=coefficients, best=best)}")
+    quick = partial(quickest, coefficients=coefficients)
+    return NoPlanFits(f"{text} {nearest_miss(study, coefficients=coefficients, best=quick)}")
 
 
 def quickest(study: Study, *, coefficients: Coefficients) -> Ranked | None:
