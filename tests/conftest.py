@@ -19,6 +19,11 @@ from tests.examples import MORE
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Workers of pytest share the cores out; threads of BLAS on top of them would spend more on waiting
+# for each other, over matrices of a few rows, than on the matrices. Set before NumPy is imported.
+for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
+
 # A test traces what it traces; whoever tests what is kept says where.
 os.environ["FORETRAIN_CACHE"] = "off"
 
