@@ -4,6 +4,7 @@
 #   make test      all tests
 #   make quick     the tests that take no time: every wing's laws and numbers, in half a minute
 #   make test-slow all tests with ten times the random examples; records accuracy and speed by date
+#                  (CI draws a random tenth of them: pytest --tenth)
 #   make lint      formatting, lint rules, types
 #   make docs      the documentation, in site/
 #   make validate  predictions held against published measurements

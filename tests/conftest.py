@@ -1,10 +1,13 @@
 """How Hypothesis searches: without deadlines everywhere, without chance where CI is set.
 
 The profile `slow` (make test-slow) draws ten times as many examples, `quick` (make quick) a few.
+With `--tenth` a random tenth of the tests runs, as CI runs it of the slow profile; it tells its
+seed, and `--tenth SEED` runs the same again.
 """
 
 import gc
 import os
+import random
 import resource
 import sys
 from contextlib import contextmanager
@@ -19,6 +22,11 @@ from tests.examples import MORE
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Workers of pytest share the cores out; threads of BLAS on top of them would spend more on waiting
+# for each other, over matrices of a few rows, than on the matrices. Set before NumPy is imported.
+for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
+
 # A test traces what it traces; whoever tests what is kept says where.
 os.environ["FORETRAIN_CACHE"] = "off"
 
@@ -31,6 +39,29 @@ def pytest_collection_finish():
     gc.freeze()
     gc.enable()
     gc.set_threshold(50_000, 20, 20)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--tenth", type=int, nargs="?", const=-1, metavar="SEED")
+
+
+def pytest_configure(config):
+    if config.option.tenth == -1:  # workers find in the environment what the first process drew
+        drawn = random.SystemRandom().randrange(10**6)
+        config.option.tenth = int(os.environ.setdefault("TENTH", str(drawn)))
+
+
+def pytest_report_header(config):
+    tenth = config.option.tenth
+    return [] if tenth is None else [f"a random tenth of the tests, --tenth {tenth}"]
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.option.tenth is not None:
+        drawn = random.Random(config.option.tenth)
+        kept = [item for item in items if drawn.random() < 0.1]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
 
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "local")

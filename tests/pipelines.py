@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from foretrain.plan.plan import Schedule, Sends
 from foretrain.step.timeline import StageTimes, StepTimes
+from tests.examples import among
 
 seconds = st.floats(min_value=0, max_value=100)
 positive = st.floats(min_value=1e-3, max_value=100)
@@ -42,7 +43,7 @@ def stages(draw, *, chunks=1):
 def steps(draw, *, equal=False, schedules=tuple(Schedule)):
     """Any pipeline of up to six stages; `equal` makes all stages the same."""
     degree = draw(st.integers(1, 6))
-    schedule = draw(st.sampled_from(schedules))
+    schedule = draw(among(schedules))
     interleaves = degree > 1 and schedule is Schedule.ONE_F_ONE_B
     interleaving = draw(st.integers(1, 3)) if interleaves else 1
     groups = degree if interleaving > 1 else 1
@@ -53,7 +54,7 @@ def steps(draw, *, equal=False, schedules=tuple(Schedule)):
         micro_batches=groups * draw(st.integers(1, 6)),
         interleaving=interleaving,
         send=draw(st.floats(0, 1)) * shorter / interleaving,
-        sends=draw(st.sampled_from(Sends)),
+        sends=draw(among(Sends)),
         overlap=draw(st.floats(0, 1)),
         schedule=schedule,
     )

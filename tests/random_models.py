@@ -16,6 +16,7 @@ from foretrain.workload.parts.latent import Latent
 from foretrain.workload.parts.state_space import StateSpace
 from foretrain.workload.parts.stream import Norm
 from foretrain.workload.trainable import Trainable, WeightStorage, adapted
+from tests.examples import among
 
 sequences = st.sampled_from([1, 7, 24, 96, 128, 1024, 4096])
 widths = st.sampled_from([8, 64, 80, 128])
@@ -25,21 +26,21 @@ layers = st.sampled_from([1, 2, 3, 4, 6, 8, 12])
 @st.composite
 def decoders(draw):
     """A dense decoder of any shape."""
-    kv_heads = draw(st.sampled_from([1, 2, 3, 4, 8, 24]))
-    heads = kv_heads * draw(st.sampled_from([1, 2, 3, 8]))
+    kv_heads = draw(among([1, 2, 3, 4, 8, 24]))
+    heads = kv_heads * draw(among([1, 2, 3, 8]))
     width = draw(widths)
     own_width = draw(st.booleans())
     shape = Decoder(
-        layers=draw(st.sampled_from([1, 2, 3, 4, 6, 8, 12, 16, 24])),
+        layers=draw(among([1, 2, 3, 4, 6, 8, 12, 16, 24])),
         hidden=draw(st.integers(1, 4000)) if own_width else heads * width,
-        feed_forward=draw(st.sampled_from([1, 4, 24])) * draw(st.integers(1, 1000)),
+        feed_forward=draw(among([1, 4, 24])) * draw(st.integers(1, 1000)),
         heads=heads,
         kv_heads=kv_heads,
-        vocabulary=draw(st.sampled_from([1, 4, 24])) * draw(st.integers(1, 6000)),
+        vocabulary=draw(among([1, 4, 24])) * draw(st.integers(1, 6000)),
         gated=draw(st.booleans()),
         bias=draw(st.booleans()),
         dropout=draw(st.booleans()),
-        positions=draw(st.sampled_from([None, 0])),
+        positions=draw(among([None, 0])),
         tied=draw(st.booleans()),
         head_width=width if own_width else None,
     )
@@ -49,9 +50,9 @@ def decoders(draw):
 @st.composite
 def heads(draw, *, causal=True):
     """Multi-head attention, grouped or not, with or without a window."""
-    kv_heads = draw(st.sampled_from([1, 2, 8, 24]))
+    kv_heads = draw(among([1, 2, 8, 24]))
     return Heads(
-        heads=kv_heads * draw(st.sampled_from([1, 2, 8])),
+        heads=kv_heads * draw(among([1, 2, 8])),
         kv_heads=kv_heads,
         width=draw(widths),
         causal=causal,
@@ -64,11 +65,11 @@ def latents(draw):
     """Multi-head latent attention."""
     rank = st.integers(16, 512)
     return Latent(
-        heads=draw(st.sampled_from([4, 24])),
+        heads=draw(among([4, 24])),
         query_rank=draw(st.none() | rank),
         key_rank=draw(rank),
         plain=64,
-        rotary=draw(st.sampled_from([16, 64])),
+        rotary=draw(among([16, 64])),
         value=64,
     )
 
@@ -76,18 +77,18 @@ def latents(draw):
 @st.composite
 def mixtures(draw):
     """Experts with or without shared ones, room or imbalance, and a width of their own."""
-    each = FeedForward(width=draw(st.sampled_from([24, 48, 768])), gated=draw(st.booleans()))
+    each = FeedForward(width=draw(among([24, 48, 768])), gated=draw(st.booleans()))
     capacity = draw(st.none() | st.floats(0.5, 2))
     shared = draw(st.none() | st.just(replace(each, width=24 * draw(st.integers(1, 100)))))
     return Experts(
-        count=draw(st.sampled_from([8, 24, 64, 3, 1])),
+        count=draw(among([8, 24, 64, 3, 1])),
         chosen=1,
         each=each,
         shared=shared,
         shared_gate=shared is not None and draw(st.booleans()),
         latent=draw(st.none() | st.integers(8, 256)),
         capacity=capacity,
-        imbalance=1.0 if capacity else draw(st.sampled_from([1.0, 1.1, 3.0])),
+        imbalance=1.0 if capacity else draw(among([1.0, 1.1, 3.0])),
     )
 
 
@@ -99,7 +100,7 @@ def expert_models(draw):
     mixer = draw(latents() | heads())
     dense = Run(
         blocks=(Block(mixer=mixer, feed_forward=FeedForward(width=240, gated=True)),),
-        repeats=draw(st.sampled_from([1, 2, 3])),
+        repeats=draw(among([1, 2, 3])),
         name="dense",
     )
     routed = Run(blocks=(Block(mixer=mixer, feed_forward=mixture),), repeats=draw(layers))
@@ -108,7 +109,7 @@ def expert_models(draw):
         embedding=Embedding(vocabulary=24 * draw(st.integers(1, 2000))),
         runs=(*([dense] if draw(st.booleans()) else []), routed),
         head=LanguageHead(tied=draw(st.booleans())),
-        predictions=draw(st.sampled_from([0, 0, 1])),
+        predictions=draw(among([0, 0, 1])),
     )
     return language_model("random experts", shape, sequence=draw(sequences))
 
@@ -119,7 +120,7 @@ def encoders(draw):
     mixer, sequence = draw(heads(causal=False)), draw(sequences)
     block = Block(mixer=mixer, feed_forward=FeedForward(width=24 * draw(st.integers(1, 100))))
     run = Run(blocks=(block,), repeats=draw(layers))
-    shape = {"hidden": draw(st.integers(1, 2000)), "norm": draw(st.sampled_from(Norm))}
+    shape = {"hidden": draw(st.integers(1, 2000)), "norm": draw(among(Norm))}
     table = Embedding(vocabulary=24 * draw(st.integers(1, 2000)), positions=0, follows=True)
     if draw(st.booleans()):
         head = LanguageHead(tied=True, predicted=0.15, pooler=2)
@@ -160,7 +161,7 @@ def partly_trained(draw, whole):
     """A model with adapters on frozen weights, or with frozen first layers."""
     model = draw(whole)
     rank, stored = (
-        draw(st.sampled_from([1, 8, 16])),
+        draw(among([1, 8, 16])),
         draw(st.none() | st.sampled_from(WeightStorage)),
     )
     if draw(st.booleans()):

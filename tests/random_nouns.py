@@ -25,6 +25,7 @@ from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.gradients import CODECS, top
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision, Workload
+from tests.examples import among
 from tests.random_models import models
 
 often = st.sampled_from([True, True, False])
@@ -39,10 +40,10 @@ def links(draw):
     """A link with or without a capacity that several devices share."""
     bandwidth = draw(st.floats(1e9, 1e12))
     return Link(
-        latency=draw(st.sampled_from([0.0, 1e-7, 3.4e-6, 1e-4])),
+        latency=draw(among([0.0, 1e-7, 3.4e-6, 1e-4])),
         bandwidth=bandwidth,
         capacity=draw(st.none() | st.floats(0.5, 16).map(lambda share: share * bandwidth)),
-        technology=draw(st.sampled_from(Technology)),
+        technology=draw(among(Technology)),
     )
 
 
@@ -99,13 +100,13 @@ def coefficients(draw):
     """The default set with other latencies and another overlap."""
     return DEFAULT.changed(
         {
-            "host.launch": draw(st.sampled_from([0.0, 1e-6, 4e-6])),
-            "links.start": draw(st.sampled_from([0.0, 8.4e-6])),
-            "protocols.ll_start": draw(st.sampled_from([0.0, 6.6e-6])),
-            "protocols.piece": draw(st.sampled_from([0.0, 2.0**23])),
-            "overlap.gradients": draw(st.sampled_from([0.0, 0.5, 0.9, 1.0])),
-            "overlap.tensor": draw(st.sampled_from([0.0, 0.5, 1.0])),
-            "overlap.experts": draw(st.sampled_from([0.0, 0.2, 1.0])),
+            "host.launch": draw(among([0.0, 1e-6, 4e-6])),
+            "links.start": draw(among([0.0, 8.4e-6])),
+            "protocols.ll_start": draw(among([0.0, 6.6e-6])),
+            "protocols.piece": draw(among([0.0, 2.0**23])),
+            "overlap.gradients": draw(among([0.0, 0.5, 0.9, 1.0])),
+            "overlap.tensor": draw(among([0.0, 0.5, 1.0])),
+            "overlap.experts": draw(among([0.0, 0.2, 1.0])),
         }
     )
 
@@ -119,9 +120,9 @@ def settings(draw, of=models):
     cluster = draw(clusters())
     workload = Workload(
         model=draw(of),
-        global_batch=cluster.devices * draw(st.sampled_from([1, 2, 3, 4, 8, 24])),
-        precision=draw(st.sampled_from(Precision)),
-        optimizer=draw(st.sampled_from(Optimizer)),
+        global_batch=cluster.devices * draw(among([1, 2, 3, 4, 8, 24])),
+        precision=draw(among(Precision)),
+        optimizer=draw(among(Optimizer)),
         gradients=draw(codecs),
     )
     return setting(workload, cluster, draw(coefficients()))
@@ -133,7 +134,7 @@ def plans(draw, setting, *, cuts=("even", "balanced", "uneven")):
     workload, devices = setting.workload, setting.cluster.devices
     degrees = draw(_degrees(workload.model, devices))
     samples = workload.global_batch // degrees["data"]
-    micro_batch = draw(st.sampled_from(divisors(samples)))
+    micro_batch = draw(among(divisors(samples)))
     tokens = draw(_tokens(workload.model, degrees))
     offloads = Offload if setting.cluster.host else (Offload.NONE,)
     passes = samples // micro_batch
@@ -147,7 +148,7 @@ def plans(draw, setting, *, cuts=("even", "balanced", "uneven")):
         **draw(_pipelines(workload.model, degrees["pipeline"], passes=passes, cuts=cuts)),
         **draw(_policies(workload.model, (replicas, same))),
         micro_batch=micro_batch,
-        offload=draw(st.sampled_from(offloads)),
+        offload=draw(among(offloads)),
         order=tuple(draw(st.permutations(AXES))),
     )
 
@@ -156,21 +157,19 @@ def plans(draw, setting, *, cuts=("even", "balanced", "uneven")):
 def _degrees(draw, model, devices):
     """Degrees of the four axes; a large degree is as likely as a small one."""
     units = [each.units for _, each in model.operators if each.units and not each.experts]
-    split = draw(st.sampled_from([0, 0, *division.splits(model)]))
-    kind = draw(st.sampled_from(ChannelSplit))
+    split = draw(among([0, 0, *division.splits(model)]))
+    kind = draw(among(ChannelSplit))
     most = division.channels(model, kind, split).many
     degrees = [each for each in divisors(devices) if each <= most]
     tensors = [tensor for tensor in degrees if not any(unit % tensor for unit in units)]
-    tensor = draw(st.sampled_from(tensors))
+    tensor = draw(among(tensors))
     blocks = model.tokens // 2 if model.attends and model.tokens % 2 == 0 else 1
     grids = [grid for grid in division.grids(model, split) if devices // tensor % prod(grid) == 0]
-    grid = draw(st.sampled_from([*grids, ()]))
-    context = (
-        prod(grid) if grid else draw(st.sampled_from(divisors(gcd(devices // tensor, blocks))))
-    )
+    grid = draw(among([*grids, ()]))
+    context = prod(grid) if grid else draw(among(divisors(gcd(devices // tensor, blocks))))
     rest = devices // tensor // context
     stages = [degree for degree in divisors(rest) if degree <= model.cuttable_layers]
-    pipeline = draw(st.sampled_from(stages[::-1]))
+    pipeline = draw(among(stages[::-1]))
     return {
         "data": rest // pipeline,
         "tensor": tensor,
@@ -191,11 +190,11 @@ def _tokens(draw, model, degrees):
     pictures = bool(degrees["grid"])
     if degrees["context"] == 1 or heads % members == 0:
         exchanges.append(ContextExchange.ALL_TO_ALL)
-    exchange = draw(st.sampled_from(exchanges))
+    exchange = draw(among(exchanges))
     ring = degrees["context"] > 1 and exchange is ContextExchange.RING
     return {
         "exchange": exchange,
-        "attention": Attention.FLASH if ring else draw(st.sampled_from(Attention)),
+        "attention": Attention.FLASH if ring else draw(among(Attention)),
         "sequence_parallel": not pictures and model.tokens % members == 0 and draw(often),
     }
 
@@ -207,33 +206,34 @@ def _experts(draw, model, degrees, *, divided):
         return {}
     found = [each for _, each in model.operators if each.experts]
     count, width = (gcd(*(getattr(each, name) for each in found)) for name in ("experts", "units"))
-    tensor, among = degrees["tensor"], degrees["tensor"] * degrees["context"] * degrees["data"]
+    tensor, members = degrees["tensor"], degrees["tensor"] * degrees["context"] * degrees["data"]
     apart = tensor == 1 or divided
     ways = [
-        {"expert": expert, "expert_tensor": each}
+        (expert, each)
         for each in sorted({1, tensor})
-        for expert in divisors(gcd(count, among // each))
+        for expert in divisors(gcd(count, members // each))
         if width % each == 0 and (apart or (expert == 1 and each == tensor))
     ]
-    return draw(st.sampled_from(ways[::-1]))
+    expert, each = draw(among(ways[::-1]))
+    return {"expert": expert, "expert_tensor": each}
 
 
 @st.composite
 def _pipelines(draw, model, pipeline, *, passes, cuts):
     """Schedule, chunks and cut."""
-    layers, schedule = model.cuttable_layers, draw(st.sampled_from(Schedule))
+    layers, schedule = model.cuttable_layers, draw(among(Schedule))
     chunks = [1]
     if pipeline > 1 and schedule is Schedule.ONE_F_ONE_B and passes % pipeline == 0:
         chunks = list(range(1, layers // pipeline + 1))
-    interleaving = draw(st.sampled_from(chunks))
+    interleaving = draw(among(chunks))
     parts = pipeline * interleaving
     known = [cut for cut in cuts if cut != "even" or layers % parts == 0] or ["uneven"]
-    cut = draw(st.sampled_from(known))
+    cut = draw(among(known))
     return {
         "schedule": schedule,
         "interleaving": interleaving,
         "cut": draw(sizes(layers, parts)) if cut == "uneven" else cut,
-        "sends": draw(st.sampled_from(Sends)),
+        "sends": draw(among(Sends)),
     }
 
 
@@ -251,13 +251,13 @@ def _policies(draw, model, devices):
     """What is recomputed and what replicas share, also those that hold the same experts."""
     replicas, same = devices
     shards = [each for each in divisors(replicas)[1:] if not (same % each and each % same)]
-    recompute = draw(st.sampled_from(Recompute))
+    recompute = draw(among(Recompute))
     full = recompute is Recompute.FULL
     return {
         "recompute": recompute,
         "recompute_layers": draw(st.integers(0, model.cuttable_layers)) if full else 0,
-        "sharding": draw(st.sampled_from(Sharding)),
-        "shard": draw(st.sampled_from([0, *shards])),
+        "sharding": draw(among(Sharding)),
+        "shard": draw(among([0, *shards])),
         "reshard": draw(st.booleans()),
     }
 

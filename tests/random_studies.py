@@ -22,6 +22,7 @@ from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Data, Optimizer, Precision, Workload
+from tests.examples import among
 from tests.random_models import models
 from tests.random_nouns import codecs, devices, hosts, links, sizes
 
@@ -47,10 +48,10 @@ def clusters(draw, name="random"):
         Level(
             name="node" if place == node else f"level {place}",
             members=count,
-            link=replace(draw(links()), kind=draw(st.sampled_from(SHAPES)), in_network=network),
+            link=replace(draw(links()), kind=draw(among(SHAPES)), in_network=network),
         )
         for place, count in enumerate(members)
-        for network in [draw(st.sampled_from([False, False, True]))]
+        for network in [draw(among([False, False, True]))]
     ]
     return Cluster(
         name=name,
@@ -58,8 +59,8 @@ def clusters(draw, name="random"):
         levels=tuple(levels),
         host=draw(st.one_of(hosts, st.none())),
         storage=draw(st.none() | st.builds(Storage, read=rates, write=rates)),
-        price=draw(st.sampled_from([1e-3, 2e-4])),
-        node_power=draw(st.sampled_from([5e3, 2e4])),
+        price=draw(among([1e-3, 2e-4])),
+        node_power=draw(among([5e3, 2e4])),
     )
 
 
@@ -70,7 +71,7 @@ rates = st.floats(1e6, 1e10)
 def offers(draw):
     """One to three clusters, of each of which some numbers of nodes may be rented."""
     found = []
-    for place in range(draw(st.sampled_from([1, 1, 1, 2, 3]))):
+    for place in range(draw(among([1, 1, 1, 2, 3]))):
         cluster = draw(clusters(f"random {place}"))
         groups = cluster.levels[-1].members
         fewer = st.lists(st.integers(1, groups), max_size=3) if divisible(cluster) else st.just([])
@@ -87,7 +88,7 @@ def offers(draw):
 @st.composite
 def workloads(draw, of=models):
     """Any model, batch and data set."""
-    samples = draw(st.sampled_from([1e4, 1e6]))
+    samples = draw(among([1e4, 1e6]))
     data = st.builds(
         Data,
         samples=st.sampled_from([1e3, 1e8]),
@@ -96,9 +97,9 @@ def workloads(draw, of=models):
     )
     return Workload(
         model=draw(of),
-        global_batch=draw(st.sampled_from([1, 3, 4, 6, 7, 8, 12, 16, 24, 48, 64, 96])),
-        precision=draw(st.sampled_from(Precision)),
-        optimizer=draw(st.sampled_from(Optimizer)),
+        global_batch=draw(among([1, 3, 4, 6, 7, 8, 12, 16, 24, 48, 64, 96])),
+        precision=draw(among(Precision)),
+        optimizer=draw(among(Optimizer)),
         gradients=draw(codecs),
         samples=samples,
         data=draw(st.one_of(st.none(), st.none(), data)),
@@ -118,11 +119,11 @@ def spaces(draw, model, *, offload):
     layers = model.cuttable_layers
     often = st.one_of(st.just(("even",)), st.lists(cuts(layers), min_size=1, max_size=3))
     return Space(
-        interleaving=draw(st.sampled_from([None, None, (1,), (2, 1)])),
-        sequence_parallel=draw(st.sampled_from([None, (False,), (True, False)])),
+        interleaving=draw(among([None, None, (1,), (2, 1)])),
+        sequence_parallel=draw(among([None, (False,), (True, False)])),
         exchange=draw(st.none() | some(ContextExchange)),
         sharding=draw(st.none() | some(Sharding)),
-        shard=draw(st.sampled_from([None, None, (0,), (2,), (0, 2, 3), (4, 2)])),
+        shard=draw(among([None, None, (0,), (2,), (0, 2, 3), (4, 2)])),
         reshard=draw(some([True, False])),
         recompute=draw(st.none() | some(Recompute)),
         recompute_layers=draw(some(range(layers))),
@@ -169,7 +170,7 @@ def studies(draw, of=models, most=MOST):
         workload=workload,
         cluster=rented[0].cluster,
         space=draw(spaces(workload.model, offload=hosted)),
-        objective=draw(st.sampled_from(Objective)),
+        objective=draw(among(Objective)),
         offers=rented if rented != (whole(rented[0].cluster),) or draw(st.booleans()) else (),
     )
     study = _narrowed(study, draw(st.permutations(list(FEWER))), most=most)

@@ -11,7 +11,7 @@ the sets. The exit status is 1 if a figure that foretrain must keep is missed.
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import fmean
 
@@ -145,9 +145,11 @@ def _coefficients(
     return known
 
 
-def told(table: str) -> Iterator[Told]:
-    """The runs of a table that are predicted and can be scored."""
+def told(table: str, *, of: Collection[str] = ()) -> Iterator[Told]:
+    """The runs of a table that are predicted and can be scored, or those of some names."""
     for run in read_runs(HERE / "tables" / f"{table}.csv"):
+        if of and run.id not in of:
+            continue
         if run.measured is None or run.check or run.source_kind == "memory":
             continue
         try:

@@ -25,7 +25,7 @@ from foretrain.study.study import study_from
 
 pty = pytest.importorskip("pty", reason="needs a terminal")
 
-MOMENTS = 50 if MORE > 1 else 2
+MOMENTS = 50 if MORE > 1 else 1
 TIMED = 2 if MORE > 1 else 1
 """Runs that nobody disturbs: their time is when interrupts come."""
 

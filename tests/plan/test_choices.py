@@ -21,7 +21,7 @@ def listed(plans):
     return Counter(plans.plan(row) for row in range(len(plans)))
 
 
-@few(50)
+@few(25, slow=500)
 @given(studies(most=1_000))
 def test_kinds_and_then_shards_are_parameters(study):
     question, (layers, _) = regions(study)
@@ -29,7 +29,7 @@ def test_kinds_and_then_shards_are_parameters(study):
     assert listed(grown(question, layers, (*KINDS, *SHARDS))) == listed(at_once)
 
 
-@few(50)
+@few(25, slow=500)
 @given(studies(most=1_000))
 def test_shards_of_all_kinds_are_as_many_as_parameters(study):
     question, (layers, many) = regions(study)
@@ -41,7 +41,7 @@ def test_shards_of_all_kinds_are_as_many_as_parameters(study):
     np.testing.assert_array_equal(np.bincount(source, later, minlength=len(layers)), many)
 
 
-@few(50)
+@few(25, slow=500)
 @given(studies(most=1_000))
 def test_plans_are_counted_as_they_are_listed(study):
     question, (layers, many) = regions(study)
@@ -50,7 +50,7 @@ def test_plans_are_counted_as_they_are_listed(study):
     assert len(with_layers(question, layers.take(np.zeros(0, int)))[0]) == 0
 
 
-@few(50)
+@few(25, slow=500)
 @given(studies(most=1_000))
 def test_most_chunks_are_those_of_the_plan_that_has_most(study):
     question, (layers, _) = regions(study)

@@ -84,7 +84,7 @@ def bounds(cell, whole):
     return (cell.best is None or cell.best >= whole.best) and min(known) <= whole.best
 
 
-@few(50, slow=1000)
+@few(25, slow=1000)
 @given(study=studies(), keep=st.integers(1, 20), trade_offs=st.booleans())
 def test_bounded_search_answers_what_the_exhaustive_search_answers(study, keep, trade_offs):
     agree(study, keep=keep, trade_offs=trade_offs)
@@ -156,7 +156,7 @@ def pieces(rows):
         yield
 
 
-@few(25, slow=500)
+@few(10, slow=500)
 @given(study=studies(most=1_500), number=st.integers(0, 40))
 def test_search_that_is_stopped_knows_how_far_it_is_from_the_best(study, number):
     study, asked = replace(study, limit=loose()), count()

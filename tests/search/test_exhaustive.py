@@ -40,7 +40,7 @@ QUESTIONS = {
     "llama": llama_study(
         space=replace(CLASSIC, micro_batch=(3,), sharding=(Sharding.OPTIMIZER,), pipeline=(2, 3))
     ),
-    "resnet": resnet_study(),
+    "resnet": resnet_study(space=replace(CLASSIC, attention=None, sharding=(Sharding.OPTIMIZER,))),
     "pictures": resnet_study(
         space=replace(
             CLASSIC, attention=None, context=None, micro_batch=(4,), sharding=(Sharding.NONE,)

@@ -73,7 +73,7 @@ def test_leanest_plan_is_that_of_a_loop_over_the_whole_space(name):
     assert not problems(study.workload, study.cluster, found.plan)
 
 
-@few(60)
+@few(30, slow=600)
 @given(data=st.data(), question=settings())
 def test_no_legal_plan_of_a_space_needs_less_than_its_leanest(data, question):
     plan = data.draw(plans(question, cuts=("even", "balanced")))
@@ -102,7 +102,7 @@ def test_space_without_a_legal_plan_has_no_leanest_one():
     assert alone(question, replace(study.space, tensor=(3,))) is None
 
 
-@few(60)
+@few(30, slow=600)
 @given(data=st.data(), question=settings(), more=st.integers(1, 4))
 def test_model_with_more_layers_needs_no_less_memory(data, question, more):
     model = question.workload.model
@@ -124,7 +124,7 @@ TABLES = {"bert-large": 30_000}
 """Tokens that tables of positions are made for here, longer than any sample."""
 
 
-@few(60)
+@few(30, slow=600)
 @given(
     data=st.data(),
     name=st.sampled_from(MODELS),
@@ -144,7 +144,7 @@ def test_longer_samples_need_no_less_memory(data, name, tokens, more):
     assert needed(setting(longer, place, DEFAULT), plan) >= needed(question, plan)
 
 
-@few(60)
+@few(30, slow=600)
 @given(data=st.data(), question=settings())
 def test_micro_batch_of_twice_the_samples_needs_no_less_memory(data, question):
     plan = data.draw(plans(question, cuts=("even", "uneven")))

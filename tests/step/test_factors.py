@@ -65,15 +65,17 @@ def test_every_field_of_a_plan_is_read_or_perturbed():
     assert {*READS, *OTHERS} == set(SAID)
 
 
-@pytest.mark.parametrize("name", OTHERS)
-@few(20)
-@given(question=questions(), data=st.data())
-def test_layers_read_no_field_that_they_do_not_declare(name, question, data):
+@few(40)
+@given(question=questions(), others=st.fixed_dictionaries(OTHERS))
+def test_layers_read_no_field_that_they_do_not_declare(question, others):
     setting, [plan] = question
-    tables = [table_of([plan]), table_of([replace(plan, **{name: data.draw(OTHERS[name])})])]
-    assert_equal(*(layer_memory(setting, table) for table in tables), LayerMemory)
-    groups = nearest(setting, tables[0])
-    assert_equal(*(layer_times(setting, table, groups=groups) for table in tables), LayerTimes)
+    table = table_of([plan])
+    groups = nearest(setting, table)
+    memory, times = layer_memory(setting, table), layer_times(setting, table, groups=groups)
+    for name, other in others.items():
+        changed = table_of([replace(plan, **{name: other})])
+        assert_equal(memory, layer_memory(setting, changed), LayerMemory)
+        assert_equal(times, layer_times(setting, changed, groups=groups), LayerTimes)
 
 
 @few(20)

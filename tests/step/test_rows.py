@@ -42,7 +42,7 @@ def test_random_plans_are_legal(question):
         assert problems(setting.workload, setting.cluster, plan) == []
 
 
-@few(25)
+@few(15, slow=250)
 @given(question=questions(least=2, most=12))
 def test_row_of_a_table_equals_the_plan_priced_alone(question):
     setting, plans = question
@@ -51,7 +51,7 @@ def test_row_of_a_table_equals_the_plan_priced_alone(question):
     assert_equal(prices(setting, plans), joined)
 
 
-@few(25)
+@few(15, slow=250)
 @given(question=questions(least=2, most=12))
 def test_memory_of_a_first_stage_is_a_row_s_own(question):
     setting, plans = question
@@ -62,7 +62,7 @@ def test_memory_of_a_first_stage_is_a_row_s_own(question):
         np.testing.assert_array_equal(getattr(table, field.name), rows, err_msg=field.name)
 
 
-@few(25)
+@few(15, slow=250)
 @given(question=questions(least=2, most=12), data=st.data())
 def test_order_of_a_table_does_not_matter(question, data):
     setting, plans = question
@@ -72,7 +72,7 @@ def test_order_of_a_table_does_not_matter(question, data):
     assert_equal({name: column[order] for name, column in table.items()}, shuffled)
 
 
-@few(25)
+@few(15, slow=250)
 @given(question=questions(least=2, most=12), data=st.data())
 def test_taking_rows_moves_prices_and_changes_none(question, data):
     setting, plans = question
@@ -118,7 +118,7 @@ def test_kinds_of_stages_that_only_other_plans_have_change_nothing(times, others
     assert seconds([*stages, *[NO_STAGE] * others], schedule) == seconds(stages, schedule)
 
 
-@few(25)
+@few(15, slow=250)
 @given(question=questions(least=1, most=20))
 def test_table_gives_back_its_plans(question):
     _, plans = question

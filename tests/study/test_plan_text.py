@@ -28,7 +28,7 @@ def named(text):
     return read_named(text, where="here")
 
 
-@few(200)
+@few(60, slow=2000)
 @given(settings().flatmap(plans))
 def test_text_of_a_plan_reads_back_as_all_that_is_not_neutral_and_as_the_same_text(plan):
     said = replace(plan, sequence_parallel=plan.sequence_parallel and plan.tensor > 1)
@@ -43,7 +43,7 @@ def test_text_of_a_plan_reads_back_as_all_that_is_not_neutral_and_as_the_same_te
     assert str(again) == str(plan)
 
 
-@few(200)
+@few(60, slow=2000)
 @given(settings().flatmap(plans))
 def test_keys_and_values_of_a_plan_read_back_as_the_plan(plan):
     lines = [f"{name}={spelled(getattr(plan, name))}" for name in SAID]

@@ -39,7 +39,7 @@ def test_a_set_as_known_before_any_fit_keeps_everything_else():
 
 def test_every_value_lists_the_rows_that_told_it_but_none_of_who_is_left_out(monkeypatch):
     few = {"cnn_training": MANY, "single_device": ALONE}
-    some = {table: [each for each in told(table) if each[0].id in few[table]] for table in few}
+    some = {table: [*told(table, of=ids)] for table, ids in few.items()}
     monkeypatch.setattr(images, "told", some.__getitem__)
     whole, without = learned(DEFAULT, {}, command="a command")
     assert {"nvidia", "google"} <= set(without)

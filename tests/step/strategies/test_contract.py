@@ -116,49 +116,49 @@ def said(strategy, setting, plan):
     return divisors, [(each.phase, each.times * each.values) for each in transfers]
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
-@few(30)
+@few(60)
 @given(question=questions())
-def test_strategy_that_is_alone_divides_nothing_and_sends_nothing(name, question):
+def test_strategy_that_is_alone_divides_nothing_and_sends_nothing(question):
     setting, [plan] = question
-    pixels = {"grid": ()} if "context" in ALONE[name] else {}
-    strategy, alone = STRATEGIES[name], replace(plan, **pixels, **ALONE[name])
-    if name == "expert":
-        alone = replace(alone, expert_tensor=alone.tensor)
-    divisors, transfers = said(strategy, setting, alone)
-    assert (divisors == 1).all()
-    assert not any(values.any() for _, values in transfers)
-    plans = table_of([alone])
-    sent = strategy.parameter_transfers(setting.workload, plans, plans.replicas)
-    assert not any(each.size.any() for each in sent)
-    owners = strategy.owners(plans, plans.replicas)
-    assert {float(np.max(getattr(owners, field.name))) for field in fields(Owners)} == {1.0}
+    for name, strategy in STRATEGIES.items():
+        pixels = {"grid": ()} if "context" in ALONE[name] else {}
+        alone = replace(plan, **pixels, **ALONE[name])
+        if name == "expert":
+            alone = replace(alone, expert_tensor=alone.tensor)
+        divisors, transfers = said(strategy, setting, alone)
+        assert (divisors == 1).all(), name
+        assert not any(values.any() for _, values in transfers), name
+        plans = table_of([alone])
+        sent = strategy.parameter_transfers(setting.workload, plans, plans.replicas)
+        assert not any(each.size.any() for each in sent), name
+        owners = strategy.owners(plans, plans.replicas)
+        found = {float(np.max(getattr(owners, field.name))) for field in fields(Owners)}
+        assert found == {1.0}, name
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
-@few(30)
-@given(question=questions(), data=st.data())
-def test_operators_depend_on_declared_fields_alone(name, question, data):
+@few(60)
+@given(question=questions(), others=st.fixed_dictionaries(CHANGES))
+def test_operators_depend_on_declared_fields_alone(question, others):
     setting, [plan] = question
-    strategy = STRATEGIES[name]
-    free = [field for field in CHANGES if field not in strategy.reads]
-    changed = replace(plan, **{field: data.draw(CHANGES[field]) for field in free})
-    before, after = (said(strategy, setting, each) for each in (plan, changed))
-    np.testing.assert_array_equal(before[0], after[0])
-    for (phase, values), (same_phase, same_values) in zip(before[1], after[1], strict=True):
-        assert phase is same_phase
-        np.testing.assert_array_equal(values, same_values)
+    for name, strategy in STRATEGIES.items():
+        free = {field: other for field, other in others.items() if field not in strategy.reads}
+        before, after = (said(strategy, setting, each) for each in (plan, replace(plan, **free)))
+        np.testing.assert_array_equal(before[0], after[0], err_msg=name)
+        for (phase, values), (same_phase, same_values) in zip(before[1], after[1], strict=True):
+            assert phase is same_phase, name
+            np.testing.assert_array_equal(values, same_values, err_msg=name)
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
-@few(30)
+@few(60)
 @given(question=questions(least=2, most=10))
-def test_row_of_a_table_is_divided_like_the_plan_alone(name, question):
+def test_row_of_a_table_is_divided_like_the_plan_alone(question):
     setting, plans = question
-    strategy, rows = STRATEGIES[name], len(setting.operators.layer)
-    whole = numbers(strategy.share(setting.operators, table_of(plans)), (rows, len(plans)))
-    for row, plan in enumerate(plans):
-        np.testing.assert_array_equal(whole[..., row], said(strategy, setting, plan)[0][..., 0])
+    rows, table = len(setting.operators.layer), table_of(plans)
+    for name, strategy in STRATEGIES.items():
+        whole = numbers(strategy.share(setting.operators, table), (rows, len(plans)))
+        for row, plan in enumerate(plans):
+            alone = said(strategy, setting, plan)[0]
+            np.testing.assert_array_equal(whole[..., row], alone[..., 0], err_msg=name)
 
 
 def parts_of(setting, plan):

@@ -20,12 +20,12 @@ FREE = [free_of(name, PRIORS.known[name]) for name in ("pictures.sustained", "pi
 
 @pytest.fixture(scope="module")
 def many():
-    return [each for each in told("cnn_training") if each[0].id in MANY]
+    return [*told("cnn_training", of=MANY)]
 
 
 @pytest.fixture(scope="module")
 def pictures(many):
-    return pictures_of(many, [each for each in told("single_device") if each[0].id in ALONE])
+    return pictures_of(many, [*told("single_device", of=ALONE)])
 
 
 def fit_of(pictures):

@@ -5,7 +5,8 @@ What a worker asks for is done when all servers have done their parts of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -13,11 +14,12 @@ from foretrain.errors import InputError
 from foretrain.events import Action
 from foretrain.plan.servers import LinkPolicy, Servers, Training, Worker
 from foretrain.queueing.servers.buffered import IntoServers, OutOfServers
-from foretrain.queueing.servers.cores import ServerCores, Wanted
 from foretrain.queueing.servers.links import FifoLink, SharedLink
 from foretrain.queueing.servers.mesh import Mesh
 from foretrain.queueing.servers.policies import ORDERS, Connection
 from foretrain.queueing.servers.spans import EVERY, Context
+
+Wanted = Callable[[], bool]
 
 
 class ServerSide(Protocol):
@@ -45,6 +47,61 @@ class ServerSide(Protocol):
     def used(self, seconds: float) -> Mapping[str, float]:
         """Utilisation of links and cores over so many seconds, by kind."""
         ...
+
+
+class ServerCores:
+    """Cores of a server: each does one piece of work at a time, gradients in the order they came.
+
+    Attributes:
+        busy: core seconds of work that was done.
+    """
+
+    __slots__ = ("_context", "_events", "_free", "_queue", "_server", "busy")
+
+    def __init__(self, context: Context, *, count: int, server: int) -> None:
+        """All are free.
+
+        Args:
+            context: of the simulation.
+            count: cores.
+            server: whose they are.
+        """
+        self.busy = 0.0
+        self._context = context
+        self._events = context.events
+        self._server = server
+        self._free = list(range(count))[::-1]
+        self._queue: deque[tuple[float, Action, Wanted]] = deque()
+
+    def work(self, seconds: float, done: Action, wanted: Wanted) -> None:
+        """Do a piece of work as soon as a core is free.
+
+        Args:
+            seconds: of one core.
+            done: what happens then.
+            wanted: asked when a core is free: whether it still has to be done.
+        """
+        self._queue.append((seconds, done, wanted))
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin what is wanted as long as a core is free."""
+        while self._free and self._queue:
+            seconds, done, wanted = self._queue.popleft()
+            if wanted():
+                self._occupy(self._free.pop(), seconds, done)
+
+    def _occupy(self, core: int, seconds: float, done: Action) -> None:
+        start = self._events.now
+
+        def end() -> None:
+            self.busy += seconds
+            self._context.applied(self._server, core, start)
+            self._free.append(core)
+            done()  # may make others unwanted
+            self._begin()
+
+        self._events.after(seconds, end)
 
 
 class ServerLink:
