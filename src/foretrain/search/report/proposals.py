@@ -8,7 +8,7 @@ from foretrain.plan.study import Objective
 from foretrain.search.explain.differences import spent
 from foretrain.search.report import ranking
 from foretrain.search.result import SearchResult
-from foretrain.show.report import Note, ReportSection
+from foretrain.show.report import Block, Note, ReportSection
 from foretrain.show.words import LEAST, SPENT, count, percent, written
 
 LESS: Final = {
@@ -24,7 +24,8 @@ def proposals_section(result: SearchResult) -> ReportSection:
     """What is proposed, and what safety costs."""
     title = "The plan to run" if len(result.plans) == 1 else "Plans that differ, best first"
     told = safety(result)
-    body = (ranking.proposals(result.plans), *([Note(told)] if told else []))
+    notes = (Note(told),) if told else ()
+    body: tuple[Block, ...] = (ranking.proposals(result.plans), *notes)
     return ReportSection(name="plans", title=title, body=body)
 
 
