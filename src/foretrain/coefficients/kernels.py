@@ -38,7 +38,10 @@ class Pictures:
     """Kernels over pictures, and the steps that they make up.
 
     Attributes:
-        sustained: convolutions on tensor cores over the best matrix product measured alone.
+        sustained: convolutions on the tensor cores of an A100 over its best matrix product measured
+            alone; on units that do less a clock, more.
+        earliest: share of that which the first matrix units (without bf16) keep.
+        young: share of their later rate that convolutions lack on the day when a device appears.
         plain: convolutions of plain fp32 over the peak.
         winograd: what Winograd's algorithm saves where windows are 3 x 3, as a factor.
         grouped: time of grouped convolutions over what their tiles say.
@@ -60,6 +63,8 @@ class Pictures:
     """
 
     sustained: float
+    earliest: float
+    young: float
     plain: float
     winograd: float
     grouped: float

@@ -62,10 +62,13 @@ def convolution_times(
         operators.batch / groups,
         operators.window,
     )
-    times = tiled_time(
-        np.stack([rows, rows, depth]),
+    # Lowered windows are multiplied sample by sample, one product after the other.
+    samples = micro_batch if rate.lowered else 1.0
+    at_once = rows / samples
+    times = samples * tiled_time(
+        np.stack([at_once, at_once, depth]),
         np.stack([columns, depth / window, columns]),
-        np.stack([depth, columns * window, rows]),
+        np.stack([depth, columns * window, at_once]),
         batch=batch,
         tiling=rate.tiling,
     )
@@ -74,8 +77,9 @@ def convolution_times(
     pictures = batch * (rows * depth / operators.reuse + rows * columns)
     moved = (pictures + batch * depth * columns) * value_bytes / rate.memory
     relaid = rate.relaid * pictures * value_bytes / rate.memory
-    working = np.maximum(times / quicker * slower, moved) + relaid
-    kernels = 1.0 + COPIES * (rate.relaid > 0)
+    unfolded = rate.lowered * (window > 1) * 2.0 * batch * rows * depth * value_bytes
+    working = np.maximum(times / quicker * slower, moved) + relaid + unfolded / rate.memory
+    kernels = samples * (1.0 + rate.lowered) + COPIES * (rate.relaid > 0)
     result, input_gradient, weight_gradient = working + rate.drain * kernels
     returns = operators.backward_flop > 0
     learns = (operators.trained > 0) | (operators.weights == 0)

@@ -11,8 +11,15 @@ from typing import Final
 from foretrain.cluster.device import Device
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.kernels import FusedAttention
-from foretrain.step.tiles import FILL, Tile, Tiling, best_share, peak
-from foretrain.trainers.software import SHARED, AttentionKernel, Execution, Software
+from foretrain.step.tiles import FILL, Tile, Tiling, best_product, best_share, peak
+from foretrain.trainers.software import (
+    SHARED,
+    AttentionKernel,
+    Convolutions,
+    Execution,
+    Software,
+)
+from foretrain.units import years
 from foretrain.workload.workload import Precision
 
 TENSOR_TILES = (
@@ -66,6 +73,7 @@ class PictureRates:
         norm_backward: the same of the five of its backward pass.
         drain: seconds that a kernel takes beside its work.
         unshrunk: share of a convolution's time that members which divide its channels still take.
+        lowered: whether windows are unfolded in memory, sample by sample.
     """
 
     tiling: Tiling
@@ -80,6 +88,7 @@ class PictureRates:
     norm_backward: float
     drain: float
     unshrunk: float
+    lowered: bool = False
 
 
 def picture_rates(
@@ -87,7 +96,8 @@ def picture_rates(
 ) -> PictureRates:
     """The rates of a device, driven by some software."""
     known, slower = coefficients.pictures, coefficients.step.factor
-    tensor = has_matrix_units(device) and precision.peak != "fp32"
+    tensor = has_matrix_units(device) and precision.peak != "fp32" and software.matrix_units
+    windows = device.quick_windows and software.convolutions is Convolutions.CHOSEN
     graph = software.execution in GRAPHS
     memory = known.tuned
     if not software.whole and software.execution is not Execution.TUNED:
@@ -101,11 +111,14 @@ def picture_rates(
     fused = known.fused_graph if graph else 0.0
     if software.compiled or software.whole or tuned:
         fused = known.fused_tuned
-    return PictureRates(
-        tiling=_tensor(device, precision, coefficients, whole=software.whole)
+    tiling = (
+        _tensor(device, precision, coefficients, whole=software.whole)
         if tensor
-        else _plain(device, precision, coefficients),
-        squares=known.winograd if device.quick_windows and not tensor else 1.0,
+        else _plain(device, precision, coefficients)
+    )
+    return PictureRates(
+        tiling=replace(tiling, rate=tiling.rate * learned(device, software, known.young)),
+        squares=known.winograd if windows and not tensor else 1.0,
         grouped=known.grouped,
         relaid=2.0 * known.relaid if tensor and software.relays else 0.0,
         depthwise=ordinary,
@@ -116,7 +129,51 @@ def picture_rates(
         norm_backward=1.0 - 2.0 * saved / 5.0,
         drain=known.drain * slower,
         unshrunk=known.unshrunk,
+        lowered=software.convolutions is Convolutions.LOWERED,
     )
+
+
+RIPE = 1.0
+"""Years in which libraries make up half of what they still lack on a device.
+
+MLPerf's rounds lie half a year apart; what the same devices gain in one of them shrinks after two
+or three (from memory).
+"""
+
+
+def learned(device: Device, software: Software, young: float) -> float:
+    """Share of their later rate that convolutions of a library reach on a device.
+
+    Args:
+        device: whose release is known, or every library knows it.
+        software: whose libraries were built at some time, or know every device.
+        young: share that they lack on the day when the device appears.
+    """
+    released = years(device.released or "")
+    if released is None or software.built is None:
+        return 1.0
+    age = max(software.built - released, 0.0)
+    return 1.0 - young * 0.5 ** (age / RIPE)
+
+
+FED = 2048.0
+"""FLOP that the matrix units of one processor of an A100 do in a clock. Source: nvidia-a100."""
+
+
+def fed(device: Device, sustained: float) -> float:
+    """Share of a best product that convolutions reach, as units wait for what feeds them.
+
+    Addresses of windows and values take a processor as many clocks whatever its matrix units do in
+    them: on units of half the rate they cost half the share. Instructions that do not wait run
+    beside that.
+    """
+    half, plain = device.peak.fp16 or device.peak.bf16, device.peak.fp32
+    if device.asynchronous or device.compute_capability is None or half is None:
+        return sustained
+    # Ordinary multiply-adds of a processor in a clock. Source: nvidia-a100, GA102's whitepaper.
+    cores = 128.0 if device.compute_capability > 8.0 else 64.0
+    clocks = (1.0 / sustained - 1.0) * (2.0 * cores * half / plain) / FED
+    return 1.0 / (1.0 + clocks)
 
 
 def has_matrix_units(device: Device) -> bool:
@@ -132,7 +189,11 @@ def _tensor(
     matrix, known = coefficients.matrix, coefficients.pictures
     top: float = getattr(device.peak, precision.peak)
     narrow = matrix.tf32 if precision.peak == "tf32" else 1.0
-    share = best_share(device, matrix) * known.sustained * narrow
+    share = best_product(device, matrix) * fed(device, known.sustained) * narrow
+    if device.asynchronous:
+        share *= matrix.asynchronous
+    if device.peak.bf16 is None:
+        share *= known.earliest
     rate = top * share / coefficients.step.factor
     feed = known.feed * device.memory_bandwidth / coefficients.step.factor
     tiles = []
@@ -150,7 +211,9 @@ def _tensor(
 
 def _plain(device: Device, precision: Precision, coefficients: Coefficients) -> Tiling:
     """Tiles of ordinary cores; a device without 16 bits has its best product measured in fp32."""
-    top: float = getattr(device.peak, precision.peak)
+    # Libraries that know of no matrix units compute narrow values as wide ones.
+    narrow = has_matrix_units(device)
+    top: float = device.peak.fp32 if narrow else getattr(device.peak, precision.peak)
     alone = device.peak.bf16 is None and device.peak.fp16 is None
     best = device.matmul if device.matmul and alone else top * coefficients.matrix.fp32
     return Tiling(

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from foretrain.plan.plan import Plan, Recompute
-from foretrain.trainers.software import SHARED, AttentionKernel, Software
+from foretrain.trainers.software import SHARED, AttentionKernel, Convolutions, Software
 from foretrain.trainers.trainer import Circumstances, Trainer, words_of
 from foretrain.trainers.vocabulary import HABITS, OPTIONS
 from foretrain.workload.gradients import GradientCodec
@@ -230,11 +230,19 @@ def accustomed(software: Software, trainer: Trainer, at: Circumstances) -> Softw
         casts=_does(trainer, "casts", at),
         random_states=_does(trainer, "random_states", at),
         norm_wait=_does(trainer, "norm_wait", at),
+        convolutions=_meant(trainer, "convolutions", at, Convolutions.CHOSEN),
+        built=_meant(trainer, "libraries", at, None),
+        matrix_units=_meant(trainer, "matrix_units", at, True),
     )
 
 
 def _does(trainer: Trainer, habit: str, at: Circumstances) -> bool:
     """Whether a trainer has a habit that it may have or not; not, where nothing is known."""
+    return bool(_meant(trainer, habit, at, False))
+
+
+def _meant(trainer: Trainer, habit: str, at: Circumstances, otherwise: Any) -> Any:
+    """What the word for a habit means, or something else where nothing is known."""
     found = trainer.habit(habit)
     line = None if found is None else found.at(at)
-    return line is not None and bool(HABITS[habit].values[line.value].value)
+    return otherwise if line is None else HABITS[habit].values[line.value].value
