@@ -72,14 +72,20 @@ def convolution_times(
         batch=batch,
         tiling=rate.tiling,
     )
-    quicker = np.where(of_family(operators, KernelFamily.SQUARE), rate.squares, 1.0)
+    if rate.squares > 1:
+        square = of_family(operators, KernelFamily.SQUARE)
+        shape = at_once, columns, depth / window, batch
+        found = winograd_times(shape, times, np.sqrt(operators.rows), value_bytes, rate)
+        times = np.where(square, found, times)
     slower = np.where(of_family(operators, KernelFamily.GROUPED), rate.grouped, 1.0)
     pictures = batch * (rows * depth / operators.reuse + rows * columns)
     moved = (pictures + batch * depth * columns) * value_bytes / rate.memory
     relaid = rate.relaid * pictures * value_bytes / rate.memory
     unfolded = rate.lowered * (window > 1) * 2.0 * batch * rows * depth * value_bytes
-    working = np.maximum(times / quicker * slower, moved) + relaid + unfolded / rate.memory
-    kernels = samples * (1.0 + rate.lowered) + COPIES * (rate.relaid > 0)
+    working = np.maximum(times * slower, moved) + relaid + unfolded / rate.memory
+    # Two kernels a sample start one after the other.
+    working = np.maximum(working, 2.0 * samples * rate.start * rate.lowered)
+    kernels = 1.0 + COPIES * (rate.relaid > 0)
     result, input_gradient, weight_gradient = working + rate.drain * kernels
     returns = operators.backward_flop > 0
     learns = (operators.trained > 0) | (operators.weights == 0)
@@ -88,6 +94,49 @@ def convolution_times(
         input_gradient * (returns & ~operators.first),
         weight_gradient * (returns & learns),
     )
+
+
+TILE, WINDOW = 4.0, 3.0
+"""Sides of the tiles of a result, and of the window, that the other kernels of Winograd have."""
+
+
+def winograd_times(
+    shape: tuple[Column, Column, Column, Column],
+    direct: Column,
+    side: Column,
+    value_bytes: float,
+    rate: PictureRates,
+) -> Column:
+    """Seconds of windows of 3 x 3 as the library chooses: the quickest of three. [3, operator, plan]
+
+    One kernel has tiles of 2 x 2 and no further traffic. Tiles of 4 x 4 need a quarter of the
+    products, as one product for each of 36 places, between kernels that write what they transform.
+
+    Args:
+        shape: pixels, channels of the result and of what is read, and products. [operator, plan]
+        direct: seconds of products without it. [3, operator, plan]
+        side: of a picture of the result, in pixels. [operator, 1]
+        value_bytes: of one value of a picture.
+        rate: of the device.
+
+    Source: lavin2016, sections 4 and 5.
+    """
+    pixels, filters, channels, batch = shape
+    small, large = ((np.ceil(side / tile) * tile / side) ** 2 for tile in (2.0, TILE))
+    places = (TILE + WINDOW - 1.0) ** 2
+    tiles = pixels * large / TILE**2
+    products = tiled_time(
+        np.stack([tiles, tiles, channels]),
+        np.stack([filters, channels, filters]),
+        np.stack([channels, filters, tiles]),
+        batch=batch * places,
+        tiling=rate.tiling,
+    )
+    # What is read or written as it is, and twice as transformed.
+    passed = 1.0 + 2.0 * places / TILE**2 * large
+    moved = batch * pixels * (channels + filters) * passed * value_bytes / rate.memory
+    within: Column = np.minimum(direct, direct * small / rate.squares)
+    return np.minimum(within, products + moved)
 
 
 def moving_times(

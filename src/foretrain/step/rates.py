@@ -62,7 +62,8 @@ class PictureRates:
 
     Attributes:
         tiling: of convolutions.
-        squares: factor by which windows of 3 x 3 with stride 1 are quicker than tiles say.
+        squares: factor by which Winograd's algorithm makes windows of 3 x 3 with stride 1 quicker,
+            in tiles of 2 x 2 within one kernel; 1 where no library has it.
         grouped: time of grouped convolutions over what tiles say.
         relaid: traffic of laying operands out anew, over reading them once.
         depthwise: FLOP/s of windows of single channels, forward.
@@ -74,6 +75,7 @@ class PictureRates:
         drain: seconds that a kernel takes beside its work.
         unshrunk: share of a convolution's time that members which divide its channels still take.
         lowered: whether windows are unfolded in memory, sample by sample.
+        start: seconds between two kernels that compiled code starts one after the other.
     """
 
     tiling: Tiling
@@ -89,6 +91,7 @@ class PictureRates:
     drain: float
     unshrunk: float
     lowered: bool = False
+    start: float = 0.0
 
 
 def picture_rates(
@@ -108,8 +111,10 @@ def picture_rates(
     saved = known.statistics if tuned else 0.0
     if software.whole:
         saved = 2.0 * known.statistics_compiled
-    fused = known.fused_graph if graph else 0.0
-    if software.compiled or software.whole or tuned:
+    # Libraries fuse norms of 16 bits alone; a compiler writes a kernel for any values.
+    narrow = precision.value_bytes < FP32_BYTES
+    fused = known.fused_graph if graph and narrow else 0.0
+    if software.compiled or software.whole or (tuned and narrow):
         fused = known.fused_tuned
     tiling = (
         _tensor(device, precision, coefficients, whole=software.whole)
@@ -130,6 +135,7 @@ def picture_rates(
         drain=known.drain * slower,
         unshrunk=known.unshrunk,
         lowered=software.convolutions is Convolutions.LOWERED,
+        start=coefficients.host.kernel * slower,
     )
 
 
