@@ -73,10 +73,8 @@ def convolution_times(
         tiling=rate.tiling,
     )
     if rate.squares > 1:
-        square = of_family(operators, KernelFamily.SQUARE)
         shape = at_once, columns, depth / window, batch
-        found = winograd_times(shape, times, np.sqrt(operators.rows), value_bytes, rate)
-        times = np.where(square, found, times)
+        times = winograd_times(operators, shape, times, value_bytes, rate)
     slower = np.where(of_family(operators, KernelFamily.GROUPED), rate.grouped, 1.0)
     pictures = batch * (rows * depth / operators.reuse + rows * columns)
     moved = (pictures + batch * depth * columns) * value_bytes / rate.memory
@@ -96,34 +94,45 @@ def convolution_times(
     )
 
 
-TILE, WINDOW = 4.0, 3.0
-"""Sides of the tiles of a result, and of the window, that the other kernels of Winograd have."""
+TILE = 4.0
+"""Side of the tiles of a result that kernels of their own transform. Source: lavin2016."""
+
+SMALL = 2.0
+"""The same where all is one kernel."""
 
 
 def winograd_times(
+    operators: Operators,
     shape: tuple[Column, Column, Column, Column],
     direct: Column,
-    side: Column,
     value_bytes: float,
     rate: PictureRates,
 ) -> Column:
-    """Seconds of windows of 3 x 3 as the library chooses: the quickest of three. [3, operator, plan]
+    """Seconds of windows of stride 1 as the library chooses them. [product, operator, plan]
 
-    One kernel has tiles of 2 x 2 and no further traffic. Tiles of 4 x 4 need a quarter of the
-    products, as one product for each of 36 places, between kernels that write what they transform.
+    One kernel has small tiles of windows of 3 x 3, and no further traffic. Larger tiles need fewer
+    products, one for each place of a transformed tile, between kernels that write what they
+    transform; libraries have these for 5 x 5 too.
 
     Args:
+        operators: of a model; what has no such window keeps its time.
         shape: pixels, channels of the result and of what is read, and products. [operator, plan]
-        direct: seconds of products without it. [3, operator, plan]
-        side: of a picture of the result, in pixels. [operator, 1]
+        direct: seconds without it: of result and both gradients. [product, operator, plan]
         value_bytes: of one value of a picture.
         rate: of the device.
 
     Source: lavin2016, sections 4 and 5.
     """
     pixels, filters, channels, batch = shape
-    small, large = ((np.ceil(side / tile) * tile / side) ** 2 for tile in (2.0, TILE))
-    places = (TILE + WINDOW - 1.0) ** 2
+    square = of_family(operators, KernelFamily.SQUARE)
+    wide = of_family(operators, KernelFamily.CONVOLUTION) & (operators.window == 25.0)
+    wide = wide & (operators.reuse > 0.75 * operators.window)
+    side = np.sqrt(operators.rows)
+    small, large = ((np.ceil(side / tile) * tile / side) ** 2 for tile in (SMALL, TILE))
+    found = np.where(square, np.minimum(direct, direct * small / rate.squares), direct)
+    if not rate.chosen:
+        return np.stack([found[0], found[1], direct[2]])
+    places = (TILE + np.sqrt(operators.window) - 1.0) ** 2
     tiles = pixels * large / TILE**2
     products = tiled_time(
         np.stack([tiles, tiles, channels]),
@@ -135,8 +144,8 @@ def winograd_times(
     # What is read or written as it is, and twice as transformed.
     passed = 1.0 + 2.0 * places / TILE**2 * large
     moved = batch * pixels * (channels + filters) * passed * value_bytes / rate.memory
-    within: Column = np.minimum(direct, direct * small / rate.squares)
-    return np.minimum(within, products + moved)
+    quickest: Column = np.minimum(found, products + moved)
+    return np.where(square | wide, quickest, found)
 
 
 def moving_times(

@@ -74,6 +74,7 @@ class PictureRates:
         norm_backward: the same of the five of its backward pass.
         drain: seconds that a kernel takes beside its work.
         unshrunk: share of a convolution's time that members which divide its channels still take.
+        chosen: whether the library has every algorithm, for every product.
         lowered: whether windows are unfolded in memory, sample by sample.
         start: seconds between two kernels that compiled code starts one after the other.
     """
@@ -90,6 +91,7 @@ class PictureRates:
     norm_backward: float
     drain: float
     unshrunk: float
+    chosen: bool = True
     lowered: bool = False
     start: float = 0.0
 
@@ -100,7 +102,8 @@ def picture_rates(
     """The rates of a device, driven by some software."""
     known, slower = coefficients.pictures, coefficients.step.factor
     tensor = has_matrix_units(device) and precision.peak != "fp32" and software.matrix_units
-    windows = device.quick_windows and software.convolutions is Convolutions.CHOSEN
+    transforms = (Convolutions.FIRST_TRANSFORMS, Convolutions.CHOSEN)
+    windows = device.quick_windows and software.convolutions in transforms
     graph = software.execution in GRAPHS
     memory = known.tuned
     if not software.whole and software.execution is not Execution.TUNED:
@@ -134,6 +137,7 @@ def picture_rates(
         norm_backward=1.0 - 2.0 * saved / 5.0,
         drain=known.drain * slower,
         unshrunk=known.unshrunk,
+        chosen=software.convolutions is Convolutions.CHOSEN,
         lowered=software.convolutions is Convolutions.LOWERED,
         start=coefficients.host.kernel * slower,
     )
@@ -198,7 +202,7 @@ def _tensor(
     share = best_product(device, matrix) * fed(device, known.sustained) * narrow
     if device.asynchronous:
         share *= matrix.asynchronous
-    if device.peak.bf16 is None:
+    if device.compute_capability is not None and device.peak.bf16 is None:
         share *= known.earliest
     rate = top * share / coefficients.step.factor
     feed = known.feed * device.memory_bandwidth / coefficients.step.factor

@@ -32,8 +32,10 @@ class Convolutions(StrEnum):
     """Windows are unfolded in memory, sample by sample, for a library of matrix products."""
     DIRECT = "direct"
     """Windows are unfolded on the way to the units, whatever their shape."""
+    FIRST_TRANSFORMS = "first-transforms"
+    """Winograd's algorithm beside that, in one kernel and not for gradients of weights."""
     CHOSEN = "chosen"
-    """The quickest of several algorithms is chosen, Winograd's among them."""
+    """The quickest of several algorithms is chosen, for every product."""
 
 
 class AttentionKernel(StrEnum):

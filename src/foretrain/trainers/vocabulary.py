@@ -273,6 +273,10 @@ HABITS: Final[Mapping[str, Term]] = MappingProxyType(
             {
                 "lowered": (Convolutions.LOWERED, "windows unfolded in memory, sample by sample"),
                 "direct": (Convolutions.DIRECT, "windows unfolded on the way to the units"),
+                "first-transforms": (
+                    Convolutions.FIRST_TRANSFORMS,
+                    "the first kernels of Winograd's algorithm",
+                ),
                 "chosen": (Convolutions.CHOSEN, "the quickest of several algorithms"),
             },
         ),

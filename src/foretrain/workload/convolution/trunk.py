@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from foretrain.workload.convolution import operators
 from foretrain.workload.convolution.picture import Picture, Window, along
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import KernelFamily, Operator, Pixels
+from foretrain.workload.operator import KernelFamily, Operator, Pixels, Size
 from foretrain.workload.trainable import forward_only
 
 
@@ -209,10 +209,11 @@ class Trunk:
         gate.activate(f"{name} activation", smooth=smooth)
         gate.convolve(f"{name} out", self.picture.channels, bias=True)
         kept = self._keep() + self.picture.channels
-        self._append(
-            operators.pointwise(f"{name} scale", self.picture.values, read=1, kept=kept),
-            self.picture,
-        )
+        scale = operators.pointwise(f"{name} scale", self.picture.values, read=1, kept=kept)
+        # Gradients: of pixels, their sum with that of the means, and of the scales, whose products
+        # are written before they are added up.
+        backward = Size(values=9.0 * self.picture.values)
+        self._append(replace(scale, backward=backward), self.picture)
 
     def fork(self) -> Trunk:
         """Another branch from this picture, which the trunk's next convolution keeps for both."""
