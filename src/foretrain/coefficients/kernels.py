@@ -42,7 +42,8 @@ class Pictures:
             alone; on units that do less a clock, more.
         earliest: share of that which the first matrix units (without bf16) keep.
         young: share of their later rate that convolutions lack on the day when a device appears.
-        plain: convolutions of plain fp32 over the peak.
+        plain: convolutions of plain fp32 over the best product, on 128 cores a processor; on fewer,
+            more.
         winograd: what Winograd's algorithm saves where windows are 3 x 3, as a factor.
         grouped: time of grouped convolutions over what their tiles say.
         feed: bandwidth of a device's last cache over that of its memory.

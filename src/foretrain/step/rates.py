@@ -166,24 +166,43 @@ def learned(device: Device, software: Software, young: float) -> float:
     return 1.0 - young * 0.5 ** (age / RIPE)
 
 
+CORES: Final = ((8.6, 128.0), (7.0, 64.0), (6.1, 128.0), (6.0, 64.0), (5.0, 128.0), (3.0, 192.0))
+"""Ordinary cores of a processor from a compute capability on, the latest first; 8.0 has 64.
+
+Source: NVIDIA, CUDA C++ programming guide, throughput of arithmetic instructions.
+"""
+
 FED = 2048.0
 """FLOP that the matrix units of one processor of an A100 do in a clock. Source: nvidia-a100."""
 
+FED_PLAIN = 256.0
+"""The same of the ordinary cores of a processor of Maxwell. Source: as `CORES`."""
 
-def fed(device: Device, sustained: float) -> float:
+
+def cores_of(device: Device) -> float | None:
+    """Ordinary cores of a processor; None where nobody says."""
+    capability = device.compute_capability or 0.0
+    return next((cores for first, cores in CORES if capability >= first), None)
+
+
+def fed(device: Device, share: float, top: float, *, usual: float) -> float:
     """Share of a best product that convolutions reach, as units wait for what feeds them.
 
-    Addresses of windows and values take a processor as many clocks whatever its matrix units do in
-    them: on units of half the rate they cost half the share. Instructions that do not wait run
-    beside that.
+    Addresses of windows and values take a processor as many clocks whatever its units do in them:
+    on units of half the rate they cost half as much of the share. Matrix units whose instructions do
+    not wait run beside that.
+
+    Args:
+        device: with a compute capability, or it reaches the share.
+        share: what a processor of the usual rate reaches.
+        top: FLOP/s of all units.
+        usual: FLOP in a clock of the processor that reaches the share.
     """
-    half, plain = device.peak.fp16 or device.peak.bf16, device.peak.fp32
-    if device.asynchronous or device.compute_capability is None or half is None:
-        return sustained
-    # Ordinary multiply-adds of a processor in a clock. Source: nvidia-a100, GA102's whitepaper.
-    cores = 128.0 if device.compute_capability > 8.0 else 64.0
-    clocks = (1.0 / sustained - 1.0) * (2.0 * cores * half / plain) / FED
-    return 1.0 / (1.0 + clocks)
+    cores = cores_of(device)
+    if cores is None:
+        return share
+    clock = 2.0 * cores * top / device.peak.fp32
+    return 1.0 / (1.0 + (1.0 / share - 1.0) * clock / usual)
 
 
 def has_matrix_units(device: Device) -> bool:
@@ -199,9 +218,11 @@ def _tensor(
     matrix, known = coefficients.matrix, coefficients.pictures
     top: float = getattr(device.peak, precision.peak)
     narrow = matrix.tf32 if precision.peak == "tf32" else 1.0
-    share = best_product(device, matrix) * fed(device, known.sustained) * narrow
-    if device.asynchronous:
-        share *= matrix.asynchronous
+    # tf32 has half the rate, and values of twice the bytes.
+    half = device.peak.fp16 or device.peak.bf16 or top
+    sustained = fed(device, known.sustained, half, usual=FED)
+    share = best_product(device, matrix) * narrow
+    share *= known.sustained * matrix.asynchronous if device.asynchronous else sustained
     if device.compute_capability is not None and device.peak.bf16 is None:
         share *= known.earliest
     rate = top * share / coefficients.step.factor
@@ -226,11 +247,12 @@ def _plain(device: Device, precision: Precision, coefficients: Coefficients) -> 
     top: float = device.peak.fp32 if narrow else getattr(device.peak, precision.peak)
     alone = device.peak.bf16 is None and device.peak.fp16 is None
     best = device.matmul if device.matmul and alone else top * coefficients.matrix.fp32
+    share = fed(device, coefficients.pictures.plain, device.peak.fp32, usual=FED_PLAIN)
     return Tiling(
         tiles=PLAIN_TILES,
         fill=PLAIN_FILL,
         units=float(device.units),
-        rate=best * coefficients.pictures.plain / coefficients.step.factor,
+        rate=best * share / coefficients.step.factor,
     )
 
 
