@@ -52,8 +52,8 @@ class Pictures:
         depthwise_backward: time of one of their gradients over that of their forward pass.
         eager: norms and other simple kernels of an eager framework over the data sheet's
             bandwidth.
-        graph: the same of a runtime that knows the graph.
-        tuned: the same of kernels that were written for a benchmark.
+        graph: the same of a runtime that knows the graph, over that of an eager framework.
+        tuned: what kernels reach that that were written for a benchmark.
         fused_graph: share of the kernels that can be fused which such a runtime fuses.
         fused_tuned: the same of software tuned by hand or compiled whole.
         statistics: share of a norm's reading that tuned kernels do while they compute what it

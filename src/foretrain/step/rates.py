@@ -70,6 +70,7 @@ class PictureRates:
         depthwise_backward: FLOP/s of both their gradients together.
         memory: bytes per second of norms and other simple kernels.
         fused: share of what can be fused that takes no time of its own.
+        after_norms: whether that is what follows a norm alone.
         norm_forward: passes over a picture that a norm takes, of the three that it would take.
         norm_backward: the same of the five of its backward pass.
         drain: seconds that a kernel takes beside its work.
@@ -87,6 +88,7 @@ class PictureRates:
     depthwise_backward: float
     memory: float
     fused: float
+    after_norms: bool
     norm_forward: float
     norm_backward: float
     drain: float
@@ -107,7 +109,7 @@ def picture_rates(
     graph = software.execution in GRAPHS
     memory = known.tuned
     if not software.whole and software.execution is not Execution.TUNED:
-        memory = known.graph if graph else known.eager
+        memory = known.eager * (known.graph if graph else 1.0)
     ordinary = device.peak.fp32 / slower * known.depthwise
     # Readings of a norm in its forward pass that others do for it; twice as many backward.
     tuned = software.execution is Execution.TUNED
@@ -133,6 +135,7 @@ def picture_rates(
         depthwise_backward=ordinary / known.depthwise_backward,
         memory=memory_rate(device) * memory / slower,
         fused=fused,
+        after_norms=not (software.compiled or software.whole or tuned),
         norm_forward=1.0 - saved / 3.0,
         norm_backward=1.0 - 2.0 * saved / 5.0,
         drain=known.drain * slower,

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from foretrain.plan.plan import ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
 from foretrain.trainers.software import AttentionKernel, Convolutions, Execution
+from foretrain.units import years
 from foretrain.workload.gradients import CODECS, FP32
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Precision
@@ -281,8 +282,12 @@ HABITS: Final[Mapping[str, Term]] = MappingProxyType(
             },
         ),
         "libraries": _kind(
-            "year in which its libraries of kernels were built, where that is not the run's",
-            {str(year): (year + 0.5, f"libraries of {year}") for year in range(2014, 2020)},
+            "month in which its libraries of kernels came out, where that is not the run's",
+            {
+                month: (years(month), f"libraries of {month}")
+                for year in range(2014, 2020)
+                for month in (f"{year}-{number:02}" for number in range(1, 13))
+            },
         ),
         "matrix_units": _switch(
             "whether its libraries know of matrix units",

@@ -133,6 +133,7 @@ class Trunk:
         if shared:
             operator = replace(operator, weights=0.0)
         self._append(operator, result, window=window, groups=groups)
+        self._shift(name, bias=bias)
 
     def enlarge(self, name: str, channels: int, *, factor: int = 2, bias: bool = True) -> None:
         """A transposed convolution whose window is its stride."""
@@ -143,6 +144,12 @@ class Trunk:
             name, (self.picture, result), window, bias=bias, kept=self._keep()
         )
         self._append(operator, result, window=window)
+        self._shift(name, bias=bias)
+
+    def _shift(self, name: str, *, bias: bool) -> None:
+        """The bias of a convolution, added in place by a kernel of its own where nothing fuses it."""
+        if bias and self.picture.pixels > 1:
+            self._append(operators.shift(f"{name} bias", self.picture), self.picture)
 
     def normalise(self, name: str) -> None:
         """A normalisation with a scale and a shift per channel, or these alone if it is frozen."""
