@@ -53,9 +53,11 @@ class Pictures:
         eager: norms and other simple kernels of an eager framework over the data sheet's
             bandwidth.
         graph: the same of a runtime that knows the graph, over that of an eager framework.
-        tuned: what kernels reach that that were written for a benchmark.
-        fused_graph: share of the kernels that can be fused which such a runtime fuses.
-        fused_tuned: the same of software tuned by hand or compiled whole.
+        tuned: what kernels that were written for a benchmark reach of the data sheet's bandwidth.
+        fused_graph: share of the kernels after norms of 16 bits which a runtime that knows the graph
+            fuses with them.
+        fused_tuned: share of the kernels that can be fused which are, in software tuned by hand or
+            compiled whole.
         statistics: share of a norm's reading that tuned kernels do while they compute what it
             reads.
         statistics_compiled: the same where a compiler sees the whole network.

@@ -193,8 +193,7 @@ def kernels_of_pictures(operators: Operators, rate: PictureRates) -> Column:
 
 def kept_share(operators: Operators, rate: PictureRates) -> Column:
     """The share of each operator that remains a kernel of its own. [operator, 1]"""
-    fused = of_family(operators, KernelFamily.FUSIBLE)
-    if rate.after_norms:
-        norms = of_family(operators, KernelFamily.NORM)
-        fused = fused & np.concatenate([norms[:1] & False, norms[:-1]])
-    return np.where(fused, 1.0 - rate.fused, 1.0)
+    norms = of_family(operators, KernelFamily.NORM)
+    after = np.roll(norms, 1, axis=0)
+    fused = np.where(after, rate.fused_norms, rate.fused)
+    return np.where(of_family(operators, KernelFamily.FUSIBLE), 1.0 - fused, 1.0)

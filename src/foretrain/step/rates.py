@@ -69,8 +69,8 @@ class PictureRates:
         depthwise: FLOP/s of windows of single channels, forward.
         depthwise_backward: FLOP/s of both their gradients together.
         memory: bytes per second of norms and other simple kernels.
-        fused: share of what can be fused that takes no time of its own.
-        after_norms: whether that is what follows a norm alone.
+        fused: share of what can be fused, but for what follows a norm, that takes no time of its own.
+        fused_norms: the same of what follows a norm.
         norm_forward: passes over a picture that a norm takes, of the three that it would take.
         norm_backward: the same of the five of its backward pass.
         drain: seconds that a kernel takes beside its work.
@@ -88,7 +88,7 @@ class PictureRates:
     depthwise_backward: float
     memory: float
     fused: float
-    after_norms: bool
+    fused_norms: float
     norm_forward: float
     norm_backward: float
     drain: float
@@ -116,11 +116,13 @@ def picture_rates(
     saved = known.statistics if tuned else 0.0
     if software.whole:
         saved = 2.0 * known.statistics_compiled
+    compiles = software.compiled or software.whole
     # Libraries fuse norms of 16 bits alone; a compiler writes a kernel for any values.
     narrow = precision.value_bytes < FP32_BYTES
-    fused = known.fused_graph if graph and narrow else 0.0
-    if software.compiled or software.whole or (tuned and narrow):
-        fused = known.fused_tuned
+    fused = known.fused_tuned if compiles or tuned else 0.0
+    fused_norms = fused if compiles or narrow else 0.0
+    if graph and narrow and not compiles:
+        fused_norms = known.fused_graph
     tiling = (
         _tensor(device, precision, coefficients, whole=software.whole)
         if tensor
@@ -135,7 +137,7 @@ def picture_rates(
         depthwise_backward=ordinary / known.depthwise_backward,
         memory=memory_rate(device) * memory / slower,
         fused=fused,
-        after_norms=not (software.compiled or software.whole or tuned),
+        fused_norms=fused_norms,
         norm_forward=1.0 - saved / 3.0,
         norm_backward=1.0 - 2.0 * saved / 5.0,
         drain=known.drain * slower,
