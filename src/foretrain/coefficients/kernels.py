@@ -54,8 +54,8 @@ class Pictures:
             bandwidth.
         graph: the same of a runtime that knows the graph, over that of an eager framework.
         tuned: what kernels that were written for a benchmark reach of the data sheet's bandwidth.
-        fused_graph: share of the kernels after norms of 16 bits which a runtime that knows the graph
-            fuses with them.
+        fused_graph: share of the kernels after norms of 16 bits that a runtime which knows the
+            graph fuses with them.
         fused_tuned: share of the kernels that can be fused which are, in software tuned by hand or
             compiled whole.
         statistics: share of a norm's reading that tuned kernels do while they compute what it

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.plan.table import Column
-from foretrain.step.rates import PictureRates
+from foretrain.step.picture_rates import PictureRates
 from foretrain.step.strategies.strategy import Share
 from foretrain.step.tiles import tiled_time
 from foretrain.step.work import shrunk
@@ -74,7 +74,7 @@ def convolution_times(
     )
     if rate.squares > 1:
         shape = at_once, columns, depth / window, batch
-        times = winograd_times(operators, shape, times, value_bytes, rate)
+        times = winograd_times(operators, shape, times, value_bytes=value_bytes, rate=rate)
     slower = np.where(of_family(operators, KernelFamily.GROUPED), rate.grouped, 1.0)
     pictures = batch * (rows * depth / operators.reuse + rows * columns)
     moved = (pictures + batch * depth * columns) * value_bytes / rate.memory
@@ -105,6 +105,7 @@ def winograd_times(
     operators: Operators,
     shape: tuple[Column, Column, Column, Column],
     direct: Column,
+    *,
     value_bytes: float,
     rate: PictureRates,
 ) -> Column:

@@ -224,25 +224,27 @@ def accustomed(software: Software, trainer: Trainer, at: Circumstances) -> Softw
     """Software with those habits of a trainer that are the same whatever it trains."""
     fused = trainer.habit("fused")
     line = None if fused is None else fused.at(at)
+    convolutions = _value(trainer, "convolutions", at)
+    units = _value(trainer, "matrix_units", at)
     return replace(
         software,
         fused=() if line is None or line.value == "none" else words_of(line.value),
         casts=_does(trainer, "casts", at),
         random_states=_does(trainer, "random_states", at),
         norm_wait=_does(trainer, "norm_wait", at),
-        convolutions=_meant(trainer, "convolutions", at, Convolutions.CHOSEN),
-        built=_meant(trainer, "libraries", at, None),
-        matrix_units=_meant(trainer, "matrix_units", at, True),
+        convolutions=Convolutions.CHOSEN if convolutions is None else convolutions,
+        built=_value(trainer, "libraries", at),
+        matrix_units=units is None or units,
     )
 
 
 def _does(trainer: Trainer, habit: str, at: Circumstances) -> bool:
     """Whether a trainer has a habit that it may have or not; not, where nothing is known."""
-    return bool(_meant(trainer, habit, at, False))
+    return bool(_value(trainer, habit, at))
 
 
-def _meant(trainer: Trainer, habit: str, at: Circumstances, otherwise: Any) -> Any:
-    """What the word for a habit means, or something else where nothing is known."""
+def _value(trainer: Trainer, habit: str, at: Circumstances) -> Any:  # noqa: ANN401
+    """What the word for a habit means; None where nothing is known."""
     found = trainer.habit(habit)
     line = None if found is None else found.at(at)
-    return otherwise if line is None else HABITS[habit].values[line.value].value
+    return None if line is None else HABITS[habit].values[line.value].value

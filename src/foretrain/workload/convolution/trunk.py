@@ -147,7 +147,7 @@ class Trunk:
         self._shift(name, bias=bias)
 
     def _shift(self, name: str, *, bias: bool) -> None:
-        """The bias of a convolution, added in place by a kernel of its own where nothing fuses it."""
+        """A bias, added in place by a kernel of its own where nothing fuses it."""
         if bias and self.picture.pixels > 1:
             self._append(operators.shift(f"{name} bias", self.picture), self.picture)
 
@@ -193,9 +193,10 @@ class Trunk:
         """The average of each channel's pixels, down to a few of them."""
         dimensions = len(self.picture.sides)
         result = Picture(channels=self.picture.channels, sides=along(sides, dimensions))
-        self._append(
-            operators.pointwise(name, self.picture.values, read=1), result, averaged=sides == 1
-        )
+        pooled = operators.pointwise(name, self.picture.values, read=1)
+        # A pass that reads, and one that writes: what is averaged hardly counts.
+        once = Size(values=self.picture.values)
+        self._append(replace(pooled, forward=once, backward=once), result, averaged=sides == 1)
 
     def connect(self, name: str, features: int, *, bias: bool = True) -> None:
         """A fully connected layer over all values of the picture, flattened."""
