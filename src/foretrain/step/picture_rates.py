@@ -181,7 +181,8 @@ def learned(device: Device, software: Software, young: float) -> float:
     if released is None or software.built is None:
         return 1.0
     age = max(software.built - released, 0.0)
-    return 1.0 - young * 0.5 ** (age / RIPE)
+    left: float = 0.5 ** (age / RIPE)
+    return 1.0 - young * left
 
 
 CORES: Final = ((8.6, 128.0), (7.0, 64.0), (6.1, 128.0), (6.0, 64.0), (5.0, 128.0), (3.0, 192.0))
