@@ -25,6 +25,7 @@ from foretrain.units import (
     TOKENS,
     WATTS,
     as_written,
+    years,
 )
 
 READ = [
@@ -182,3 +183,18 @@ def test_anything_else_is_refused_in_words(quantity, value):
 
 def test_larger_numbers_of_one_unit_are_larger_values():
     assert BYTES.read("2 GiB") == 2 * BYTES.read("1 GiB") > BYTES.read("1 GB")
+
+
+@pytest.mark.parametrize(
+    ("date", "year"),
+    [
+        ("2020-01", 2020 + 0.5 / 12),
+        ("2020-12-24", 2020 + 11.5 / 12),
+        ("2016", 2016.5),
+        ("2016-2017", 2016.5),
+        ("", None),
+        ("June 2020", None),
+    ],
+)
+def test_date_in_years_is_the_middle_of_what_it_says(date, year):
+    assert years(date) == (None if year is None else pytest.approx(year))

@@ -190,7 +190,7 @@ def pictures_of(many: Sequence[Told], one: Sequence[Told]) -> Pictures:
             benches=benches_of([case for _, case in one]),
             seconds=np.array([run.measured for run, _ in one]),
             groups=tuple(run.source_id for run, _ in one),
-            others=tuple(kinds_of(run) for run, _ in one),
+            others=tuple({owners[run.source_id], *kinds_of(run)} for run, _ in one),
             update=np.array([UPDATES.of(run) for run, _ in one]),
         ),
     )

@@ -281,3 +281,15 @@ KINDS: Final = (
     DOLLARS_PER_SECOND, TOKENS, SAMPLES, PARAMETERS, EPOCHS, STEPS, VALUES,
     SHARE,
 )  # fmt: skip
+
+
+def years(date: str) -> float | None:
+    """A date, year first, in years: the middle of its month, or of its first year alone.
+
+    None where it does not begin with a year.
+    """
+    year, month = date[:4], date[5:7]
+    if not (len(year) == 4 and year.isascii() and year.isdigit()):
+        return None
+    in_year = date[4:5] == "-" and date[7:8] in ("", "-") and month.isascii() and month.isdigit()
+    return int(year) + ((int(month) - 0.5) / 12.0 if in_year else 0.5)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from foretrain.step import compute
 from foretrain.step.compute import operator_times, product_time
-from foretrain.step.rates import PictureRates, Rates
+from foretrain.step.picture_rates import PictureRates
+from foretrain.step.rates import Rates
 from foretrain.step.strategies.strategy import Share
 from foretrain.step.tiles import FILL, TILES, Tile, Tiling
 from foretrain.step.work import DeviceWork
@@ -43,6 +44,7 @@ A100 = Rates(
         depthwise_backward=1.0,
         memory=1.0,
         fused=0.0,
+        fused_norms=0.0,
         norm_forward=1.0,
         norm_backward=1.0,
         drain=0.0,

@@ -16,7 +16,7 @@ from foretrain.step.picture_kernels import (
     moving_times,
     of_family,
 )
-from foretrain.step.rates import PictureRates
+from foretrain.step.picture_rates import PictureRates
 from foretrain.step.tiles import Tile, Tiling
 from foretrain.workload.convolution.picture import Window, square
 from foretrain.workload.convolution.trunk import Trunk
@@ -34,6 +34,7 @@ RATE = PictureRates(
     depthwise_backward=5e9,
     memory=1e11,
     fused=0.0,
+    fused_norms=0.0,
     norm_forward=1.0,
     norm_backward=1.0,
     drain=0.0,
@@ -77,13 +78,68 @@ def test_convolution_takes_at_least_its_flop_and_its_traffic(micro_batch):
         assert seconds >= read
 
 
-def test_winograd_makes_windows_of_three_quicker_by_its_factor():
+def wide_window(trunk):
+    trunk.convolve("wide", 64, window=Window(size=5))
+
+
+def test_first_kernels_of_winograd_make_all_but_gradients_of_weights_quicker_by_its_factor():
     slow = replace(RATE, memory=1e30, squares=1.0)
-    quick = replace(slow, squares=2.0)
-    for before, after in zip(
-        times(square_window, rate=slow), times(square_window, rate=quick), strict=True
-    ):
-        assert after == pytest.approx(before / 2)
+    before = times(square_window, rate=slow)
+    after = times(square_window, rate=replace(slow, squares=2.0, chosen=False))
+    assert after == pytest.approx([before[0] / 2, before[1] / 2, before[2]])
+
+
+def test_small_tiles_reach_past_the_edge_of_a_small_picture():
+    slow = replace(RATE, memory=1e30, squares=1.0)
+    before = times(square_window, rate=slow, side=7)[0]
+    after = times(square_window, rate=replace(slow, squares=2.0, chosen=False), side=7)[0]
+    assert after == pytest.approx(before / 2 * (8 / 7) ** 2)
+
+
+@pytest.mark.parametrize("window", [square_window, wide_window])
+def test_library_that_chooses_is_never_slower_for_having_more_to_choose_from(window):
+    none, first, all_of_them = (
+        times(window, rate=each)
+        for each in (
+            replace(RATE, squares=1.0),
+            replace(RATE, squares=2.0, chosen=False),
+            replace(RATE, squares=2.0),
+        )
+    )
+    assert all(most <= some <= no for no, some, most in zip(none, first, all_of_them, strict=True))
+
+
+def test_large_tiles_of_windows_of_five_need_a_sixth_of_the_products():
+    free = replace(
+        RATE, memory=1e30, tiling=replace(RATE.tiling, tiles=(Tile(rows=1, columns=1),), fill=1e-9)
+    )
+    before = times(wide_window, rate=replace(free, squares=1.0))[0]
+    after = times(wide_window, rate=free)[0]
+    assert before / after == pytest.approx(25 * 16 / 64, rel=0.02)
+
+
+def test_large_tiles_are_not_chosen_where_what_they_transform_takes_longer():
+    slow = replace(RATE, memory=1e9)
+    first, chosen = (
+        times(square_window, rate=replace(slow, chosen=each)) for each in (False, True)
+    )
+    assert first[:2] == chosen[:2]
+
+
+def test_windows_unfolded_in_memory_are_written_and_read_sample_by_sample():
+    free = replace(RATE, squares=1.0, memory=1e11)
+    direct, lowered = (
+        times(square_window, rate=replace(free, lowered=each), micro_batch=1.0)[0]
+        for each in (False, True)
+    )
+    assert lowered - direct == pytest.approx(2.0 * 9 * 64 * 16 * 16 * BYTES / RATE.memory)
+    many = times(square_window, rate=replace(free, lowered=True), micro_batch=8.0)[0]
+    assert many == pytest.approx(8 * lowered)
+
+
+def test_samples_start_no_quicker_than_the_host_starts_their_kernels():
+    slow = replace(RATE, lowered=True, start=1.0)
+    assert times(square_window, rate=slow, micro_batch=8.0) == [16.0] * 3
 
 
 def test_winograd_leaves_strided_windows_alone():

@@ -199,7 +199,7 @@ class Measured:
         benches: the trainings.
         seconds: of a step, as measured.
         groups: what weighs the same as any other, and is left out whole.
-        others: what else is left out with each.
+        others: what else each is left out with: its publisher, its software, its generation.
         update: whether a measured step includes the optimizer's update.
     """
 
@@ -279,8 +279,7 @@ class Pictures:
         """Everything that each row is left out with. [row]"""
         mine = zip(self.publishers, self.others, strict=True)
         many = [{publisher, *others} for publisher, others in mine]
-        alone = zip(self.alone.groups, self.alone.others, strict=True)
-        return (*many, *({group, *others} for group, others in alone))
+        return (*many, *self.alone.others)
 
     def of(self, group: str) -> NDArray[np.bool_]:
         """Which rows are left out with a group. [row]"""
@@ -350,7 +349,7 @@ def fitted(
     rows = pictures.rows
     whole = fit(rows, _predicting(pictures, free, base), start=np.zeros(len(free)))
     folds = {}
-    for name in sorted(frozenset().union(*pictures.owners[: len(pictures.place)])):
+    for name in sorted(frozenset().union(*pictures.owners)):
         others = replace(rows, weight=np.where(pictures.of(name), 0.0, rows.weight))
         ask = _predicting(pictures, free, without.get(name, base))
         folds[name] = refit(whole, others, ask)

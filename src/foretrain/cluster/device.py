@@ -49,6 +49,8 @@ class Device:
             from Maxwell on).
         compute_capability: NVIDIA's number of its generation, 9.0 for Hopper, by which the
             collective library tunes itself; None for other makers.
+        released: month in which the first device was sold that runs the same code, year first, from
+            which on libraries learn to use it; None if nobody says.
         power: watts, rated; None where nobody states it. A cluster's energy counts whole nodes.
         idle_power: watts with nothing to do; None where nobody states it.
     """
@@ -63,6 +65,7 @@ class Device:
     asynchronous: bool = False
     quick_windows: bool = True
     compute_capability: float | None = field(default=None, metadata={"if_set": True})
+    released: str | None = field(default=None, metadata={"if_set": True})
     power: Annotated[float, WATTS] | None = None
     idle_power: Annotated[float, WATTS] | None = None
 

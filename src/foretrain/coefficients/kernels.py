@@ -38,8 +38,12 @@ class Pictures:
     """Kernels over pictures, and the steps that they make up.
 
     Attributes:
-        sustained: convolutions on tensor cores over the best matrix product measured alone.
-        plain: convolutions of plain fp32 over the peak.
+        sustained: convolutions on the tensor cores of an A100 over its best matrix product measured
+            alone; on units that do less a clock, more.
+        earliest: share of that which the first matrix units (without bf16) keep.
+        young: share of their later rate that convolutions lack on the day when a device appears.
+        plain: convolutions of plain fp32 over the best product, on 128 cores a processor; on fewer,
+            more.
         winograd: what Winograd's algorithm saves where windows are 3 x 3, as a factor.
         grouped: time of grouped convolutions over what their tiles say.
         feed: bandwidth of a device's last cache over that of its memory.
@@ -48,10 +52,12 @@ class Pictures:
         depthwise_backward: time of one of their gradients over that of their forward pass.
         eager: norms and other simple kernels of an eager framework over the data sheet's
             bandwidth.
-        graph: the same of a runtime that knows the graph.
-        tuned: the same of kernels that were written for a benchmark.
-        fused_graph: share of the kernels that can be fused which such a runtime fuses.
-        fused_tuned: the same of software tuned by hand or compiled whole.
+        graph: the same of a runtime that knows the graph, over that of an eager framework.
+        tuned: what kernels that were written for a benchmark reach of the data sheet's bandwidth.
+        fused_graph: share of the kernels after norms of 16 bits that a runtime which knows the
+            graph fuses with them.
+        fused_tuned: share of the kernels that can be fused which are, in software tuned by hand or
+            compiled whole.
         statistics: share of a norm's reading that tuned kernels do while they compute what it
             reads.
         statistics_compiled: the same where a compiler sees the whole network.
@@ -60,6 +66,8 @@ class Pictures:
     """
 
     sustained: float
+    earliest: float
+    young: float
     plain: float
     winograd: float
     grouped: float

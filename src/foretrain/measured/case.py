@@ -23,6 +23,7 @@ from foretrain.plan.plan import Plan
 from foretrain.trainers.software import SHARED, Execution, Software
 from foretrain.trainers.trainer import ANY, recognised
 from foretrain.trainers.variants import Opened, Variant, accustomed
+from foretrain.units import years
 from foretrain.workload.gradients import CODECS, FP32, GradientCodec
 from foretrain.workload.graph import Model
 from foretrain.workload.workload import Optimizer, Precision, Workload
@@ -281,8 +282,10 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
         assumptions.unset("execution")
     elif execution in (Execution.EAGER, Execution.GRAPH) and run.stack.compiled:
         execution = Execution.COMPILED
+    known = accustomed(software_of(run, assumptions), assumptions.trainer, assumptions.at)
     return replace(
-        accustomed(software_of(run, assumptions), assumptions.trainer, assumptions.at),
+        known,
+        built=years(run.date) if known.built is None else known.built,
         family=assumptions.trainer.family if assumptions.trainer.recognised else "",
         phased=recipe.LIBRARIES.of(run),
         stepwise=bool(recipe.STEPWISE.search(run.notes)),

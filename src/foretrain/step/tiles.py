@@ -25,11 +25,16 @@ def best_share(device: Device, matrix: Matrix) -> float:
     Units whose instructions do not wait slow down with what else a step does, and the first
     generation of units is fed late; both hold for products of matrices and for convolutions.
     """
-    half = device.peak.bf16 or device.peak.fp16
-    best = device.matmul / half if device.matmul and half else matrix.best
+    best = best_product(device, matrix)
     if device.asynchronous:
         return best * matrix.asynchronous
     return best * matrix.earliest if device.peak.bf16 is None else best
+
+
+def best_product(device: Device, matrix: Matrix) -> float:
+    """Share of the 16-bit peak that the best product reaches alone."""
+    half = device.peak.bf16 or device.peak.fp16
+    return device.matmul / half if device.matmul and half else matrix.best
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,22 @@ class Execution(StrEnum):
     """Kernels fused by hand for transformers or for a benchmark, launches kept off the way."""
 
 
+class Convolutions(StrEnum):
+    """Generations of libraries of convolutions.
+
+    Source: chetlur2014 (lowering in memory, and on the way); lavin2016 (Winograd).
+    """
+
+    LOWERED = "lowered"
+    """Windows are unfolded in memory, sample by sample, for a library of matrix products."""
+    DIRECT = "direct"
+    """Windows are unfolded on the way to the units, whatever their shape."""
+    FIRST_TRANSFORMS = "first-transforms"
+    """Winograd's algorithm beside that, in one kernel and not for gradients of weights."""
+    CHOSEN = "chosen"
+    """The quickest of several algorithms is chosen, for every product."""
+
+
 class AttentionKernel(StrEnum):
     """Generations of fused attention kernels.
 
@@ -72,6 +88,10 @@ class Software:
         casts: whether automatic mixed precision casts by kernels of its own, before and after what
             it keeps in 4 bytes.
         random_states: whether checkpointing saves and restores the states of random numbers.
+        convolutions: generation of the library that computes them.
+        built: when its libraries of kernels were built, in years; None where nobody says, so that
+            they know every device as well as they ever will.
+        matrix_units: whether its libraries know of matrix units.
         norm_wait: whether the update waits for the norm of all gradients, which the host reads.
     """
 
@@ -98,6 +118,9 @@ class Software:
     casts: bool = False
     random_states: bool = False
     norm_wait: bool = False
+    convolutions: Convolutions = Convolutions.CHOSEN
+    built: float | None = None
+    matrix_units: bool = True
 
 
 SHARED = Software()

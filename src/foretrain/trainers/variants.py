@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from foretrain.plan.plan import Plan, Recompute
-from foretrain.trainers.software import SHARED, AttentionKernel, Software
+from foretrain.trainers.software import SHARED, AttentionKernel, Convolutions, Software
 from foretrain.trainers.trainer import Circumstances, Trainer, words_of
 from foretrain.trainers.vocabulary import HABITS, OPTIONS
 from foretrain.workload.gradients import GradientCodec
@@ -224,17 +224,27 @@ def accustomed(software: Software, trainer: Trainer, at: Circumstances) -> Softw
     """Software with those habits of a trainer that are the same whatever it trains."""
     fused = trainer.habit("fused")
     line = None if fused is None else fused.at(at)
+    convolutions = _value(trainer, "convolutions", at)
+    units = _value(trainer, "matrix_units", at)
     return replace(
         software,
         fused=() if line is None or line.value == "none" else words_of(line.value),
         casts=_does(trainer, "casts", at),
         random_states=_does(trainer, "random_states", at),
         norm_wait=_does(trainer, "norm_wait", at),
+        convolutions=Convolutions.CHOSEN if convolutions is None else convolutions,
+        built=_value(trainer, "libraries", at),
+        matrix_units=units is None or units,
     )
 
 
 def _does(trainer: Trainer, habit: str, at: Circumstances) -> bool:
     """Whether a trainer has a habit that it may have or not; not, where nothing is known."""
+    return bool(_value(trainer, habit, at))
+
+
+def _value(trainer: Trainer, habit: str, at: Circumstances) -> Any:  # noqa: ANN401
+    """What the word for a habit means; None where nothing is known."""
     found = trainer.habit(habit)
     line = None if found is None else found.at(at)
-    return line is not None and bool(HABITS[habit].values[line.value].value)
+    return None if line is None else HABITS[habit].values[line.value].value

@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from foretrain.plan.plan import ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
-from foretrain.trainers.software import AttentionKernel, Execution
+from foretrain.trainers.software import AttentionKernel, Convolutions, Execution
+from foretrain.units import years
 from foretrain.workload.gradients import CODECS, FP32
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Precision
@@ -267,6 +268,31 @@ HABITS: Final[Mapping[str, Term]] = MappingProxyType(
             "weight-gradients",
             "batch-norm-relu",
             "optimizer",
+        ),
+        "convolutions": _kind(
+            "generation of the library of convolutions",
+            {
+                "lowered": (Convolutions.LOWERED, "windows unfolded in memory, sample by sample"),
+                "direct": (Convolutions.DIRECT, "windows unfolded on the way to the units"),
+                "first-transforms": (
+                    Convolutions.FIRST_TRANSFORMS,
+                    "the first kernels of Winograd's algorithm",
+                ),
+                "chosen": (Convolutions.CHOSEN, "the quickest of several algorithms"),
+            },
+        ),
+        "libraries": _kind(
+            "month in which its libraries of kernels came out, where that is not the run's",
+            {
+                month: (years(month), f"libraries of {month}")
+                for year in range(2014, 2020)
+                for month in (f"{year}-{number:02}" for number in range(1, 13))
+            },
+        ),
+        "matrix_units": _switch(
+            "whether its libraries know of matrix units",
+            "no library for matrix units",
+            "libraries for matrix units",
         ),
         "random_states": _switch(
             "whether checkpointing saves and restores the states of random numbers",

@@ -138,3 +138,27 @@ def test_window_and_pictures_of_every_convolution_can_be_read():
     assert block.window == THREE
     assert (block.picture, block.result) == (square(224), square(224, channels=64))
     assert Picture(channels=3, sides=(224, 224)) == block.picture
+
+
+def test_bias_is_added_in_place_and_its_gradient_is_a_sum():
+    trunk = Trunk(square(8))
+    trunk.convolve("first", 16, window=THREE, bias=True)
+    values = 16 * 8 * 8
+    convolution, bias = (block.operator for block in trunk.finish("all").sections[0].blocks)
+    assert (bias.forward.values, bias.backward.values) == (2 * values, values)
+    assert (bias.weights, bias.kept.values) == (0, 0)
+    assert convolution.weights == 3 * 16 * 9 + 16
+
+
+def test_single_pixel_has_no_kernel_for_its_bias():
+    trunk = Trunk(square(1, channels=16))
+    trunk.convolve("first", 16, bias=True)
+    assert len(trunk.finish("all").sections[0].blocks) == 1
+
+
+def test_scales_of_squeezed_channels_pass_nine_times_over_their_picture_on_the_way_back():
+    """Pixels: 2; added to the gradient of their means: 3; of scales: 3 to multiply, 1 to sum."""
+    trunk = Trunk(square(8, channels=16))
+    trunk.squeeze("squeeze", 4)
+    scale = trunk.finish("all").sections[0].blocks[-1].operator
+    assert scale.backward.values == 9 * 16 * 8 * 8

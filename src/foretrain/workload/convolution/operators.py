@@ -133,6 +133,15 @@ def scaling(name: str, picture: Picture) -> Operator:
     )
 
 
+def shift(name: str, picture: Picture) -> Operator:
+    """A number added to every pixel of a channel in place; its gradient is a sum of what arrives.
+
+    The number itself belongs to the convolution before it.
+    """
+    added = pointwise(name, picture.values, read=1, family=KernelFamily.FUSIBLE)
+    return replace(added, backward=Size(values=picture.values))
+
+
 def pointwise(
     name: str,
     values: float,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from foretrain.workload.convolution import operators
 from foretrain.workload.convolution.picture import Picture, Window, along
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import KernelFamily, Operator, Pixels
+from foretrain.workload.operator import KernelFamily, Operator, Pixels, Size
 from foretrain.workload.trainable import forward_only
 
 
@@ -133,6 +133,7 @@ class Trunk:
         if shared:
             operator = replace(operator, weights=0.0)
         self._append(operator, result, window=window, groups=groups)
+        self._shift(name, bias=bias)
 
     def enlarge(self, name: str, channels: int, *, factor: int = 2, bias: bool = True) -> None:
         """A transposed convolution whose window is its stride."""
@@ -143,6 +144,12 @@ class Trunk:
             name, (self.picture, result), window, bias=bias, kept=self._keep()
         )
         self._append(operator, result, window=window)
+        self._shift(name, bias=bias)
+
+    def _shift(self, name: str, *, bias: bool) -> None:
+        """A bias, added in place by a kernel of its own where nothing fuses it."""
+        if bias and self.picture.pixels > 1:
+            self._append(operators.shift(f"{name} bias", self.picture), self.picture)
 
     def normalise(self, name: str) -> None:
         """A normalisation with a scale and a shift per channel, or these alone if it is frozen."""
@@ -186,9 +193,10 @@ class Trunk:
         """The average of each channel's pixels, down to a few of them."""
         dimensions = len(self.picture.sides)
         result = Picture(channels=self.picture.channels, sides=along(sides, dimensions))
-        self._append(
-            operators.pointwise(name, self.picture.values, read=1), result, averaged=sides == 1
-        )
+        pooled = operators.pointwise(name, self.picture.values, read=1)
+        # A pass that reads, and one that writes: what is averaged hardly counts.
+        once = Size(values=self.picture.values)
+        self._append(replace(pooled, forward=once, backward=once), result, averaged=sides == 1)
 
     def connect(self, name: str, features: int, *, bias: bool = True) -> None:
         """A fully connected layer over all values of the picture, flattened."""
@@ -209,10 +217,11 @@ class Trunk:
         gate.activate(f"{name} activation", smooth=smooth)
         gate.convolve(f"{name} out", self.picture.channels, bias=True)
         kept = self._keep() + self.picture.channels
-        self._append(
-            operators.pointwise(f"{name} scale", self.picture.values, read=1, kept=kept),
-            self.picture,
-        )
+        scale = operators.pointwise(f"{name} scale", self.picture.values, read=1, kept=kept)
+        # Gradients: of pixels, their sum with that of the means, and of the scales, whose products
+        # are written before they are added up.
+        backward = Size(values=9.0 * self.picture.values)
+        self._append(replace(scale, backward=backward), self.picture)
 
     def fork(self) -> Trunk:
         """Another branch from this picture, which the trunk's next convolution keeps for both."""
