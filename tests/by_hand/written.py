@@ -147,7 +147,9 @@ ALONE = {
         "calls context": 2 * (1 + 2),
         "wire gradients": 2 * 1 / 2 * 4 * WHOLE,
         "calls gradients": 1,
-        # The block that comes round is attended to, and merged, by kernels of their own.
+        # The block that comes round is attended to, and merged, by kernels of their own: outputs,
+        # backward gradients of queries, keys and values, each with what is there and the sum.
+        "traffic context": 2 * 3 * 2 * 12 * (48 + 48 + 24 + 24),
         "launches forward": 1 + 2 * (11 + 2) + 6,
         "launches backward": 1 + 2 * (11 + 4 + 2) + 7,
         "kernels forward": 1 + 2 * (11 + 2) + 6,

@@ -297,5 +297,6 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
         grouped=assumptions.of("expert_products").value,
         once=assumptions.of("dispatcher").value,
         late=not pictures and not assumptions.of("overlap_gradients").value,
+        gathers_beside=assumptions.of("overlap_parameters").value,
         kernel=run.stack.attention,
     )

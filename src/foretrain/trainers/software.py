@@ -34,6 +34,17 @@ class AttentionKernel(StrEnum):
     CUDNN = "cudnn"
 
 
+class Update(StrEnum):
+    """How an optimizer is called."""
+
+    EACH = "each"
+    """An operation at a time, for one tensor after the other."""
+    FOREACH = "foreach"
+    """An operation at a time, for many tensors."""
+    FUSED = "fused"
+    """All operations at once, for many tensors."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Software:
     """Habits of a trainer that decide what it holds and how long kernels take.
@@ -68,11 +79,15 @@ class Software:
         fuses: whether gradients are reduced together, many tensors in one buffer (tensor fusion);
             otherwise one tensor at a time, where a replica is more than one device.
         kernel: generation of the fused attention kernel; None if there is none or not known.
-        fused: what of a layer is one kernel, in the words of entries; empty where nothing is known.
+        gathers_beside: whether updated parameters are gathered beside the next forward pass, as it
+            needs them; otherwise before it.
+        update: how the optimizer is called; None where it is not known.
+        adds_apart: whether gradients of weights are added up by kernels of their own, which a hook
+            of every tensor calls; otherwise the products add to what is there.
         casts: whether automatic mixed precision casts by kernels of its own, before and after what
             it keeps in 4 bytes.
-        random_states: whether checkpointing saves and restores the states of random numbers.
-        norm_wait: whether the update waits for the norm of all gradients, which the host reads.
+        norm_wait: whether the update waits for the norm of all gradients, or for whether any
+            overflowed, which the host reads.
     """
 
     family: str = ""
@@ -94,9 +109,10 @@ class Software:
     late: bool = False
     fuses: bool = True
     kernel: AttentionKernel | None = None
-    fused: tuple[str, ...] = ()
+    gathers_beside: bool = False
+    update: Update | None = None
+    adds_apart: bool = False
     casts: bool = False
-    random_states: bool = False
     norm_wait: bool = False
 
 

@@ -289,6 +289,7 @@ class Operators:
     backward_seconds: Floats
     filters: Floats
     channels: Floats
+    tensors: Floats
     until: Floats
 
     def take(self, rows: NDArray[np.intp]) -> Operators:
@@ -397,4 +398,5 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.backward_seconds,
         operator.filters,
         operator.channels,
+        operator.tensors,
     )

@@ -57,7 +57,7 @@ def context(g):
         return _exchanged("context")
     if g.plan.exchange is ContextExchange.RING:
         size = VALUE * TOKENS * 2 * KEY / g.t * passed_on(g.c)
-        times, calls = 1 + 2 + g.covered, 1
+        times, calls = 1 + 2 + g.covered, g.c - 1
     else:
         size = VALUE * TOKENS * (QUERY + 2 * KEY + QUERY) / (g.t * g.c) * passed_on(g.c)
         times, calls = 1 + 1 + g.covered, 4

@@ -3,8 +3,9 @@
 Everything but attention works on tokens one by one, so a member has its part of the tokens and
 nothing is exchanged. In attention every query meets every key before it:
 
-- ring: the keys and values of every member go round while it attends to those it has. The backward
-  pass sends them round again, and their gradients with them. Attention hides what it can.
+- ring: the keys and values of every member go round, from neighbour to neighbour, while it attends
+  to those it has. The backward pass sends them round again, and their gradients with them.
+  Attention hides what it can.
 - all-to-all: members exchange their tokens for heads before attention, and back after it: queries,
   keys, values and outputs, each by itself; nothing hides it.
 
@@ -50,11 +51,12 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
         return ()
     ring = shared & (plans.exchange == ContextExchange.RING)
     heads = shared & (plans.exchange == ContextExchange.ALL_TO_ALL)
-    round_trip = operators.keys * ring / plans.tensor
+    block = operators.keys * ring / (plans.tensor * plans.context)
+    hops = plans.context - 1.0
     each = heads / (2.0 * plans.tensor * plans.context)
     return (
-        _transfer(Phase.FORWARD, Pattern.ALL_GATHER, round_trip),
-        _transfer(Phase.BACKWARD, Pattern.ALL_GATHER, round_trip, times=2.0),
+        _transfer(Phase.FORWARD, Pattern.SEND, block, times=hops),
+        _transfer(Phase.BACKWARD, Pattern.SEND, block, times=2.0 * hops),
         *(
             _transfer(phase, Pattern.ALL_TO_ALL, both * each, times=2.0)
             for phase in Phase
@@ -68,7 +70,7 @@ def _transfer(
     pattern: Pattern,
     values: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
     *,
-    times: float = 1.0,
+    times: Column | float,
 ) -> Transfer:
     return Transfer(
         axis=Axis.CONTEXT,
@@ -76,7 +78,7 @@ def _transfer(
         pattern=pattern,
         values=values,
         times=times,
-        beside=pattern is Pattern.ALL_GATHER,
+        beside=pattern is Pattern.SEND,
     )
 
 

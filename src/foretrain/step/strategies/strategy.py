@@ -118,7 +118,7 @@ class Transfer:
         phase: forward or backward pass.
         pattern: what the group does.
         values: elements per sample; 0 where nothing is exchanged. [operator, plan]
-        times: how often.
+        times: how often. [plan]
         copies: receivers of a token, which `values` counts as often; for a dispatch.
         beside: whether it runs beside the attention of the layer, which waits for what is left.
     """
@@ -127,7 +127,7 @@ class Transfer:
     phase: Phase
     pattern: Pattern
     values: NDArray[np.float64]
-    times: float = 1.0
+    times: Column | float = 1.0
     copies: int = 1
     beside: bool = False
 
