@@ -310,7 +310,8 @@ def _seconds(
         for operator in np.flatnonzero(transfer.values.any(axis=1)):
             size = transfer.values[operator] * value_bytes * plans.micro_batch
             copies = transfer.copies if setting.software.once else 1
-            seconds = transfer.times * group.seconds(size, transfer.pattern, copies=copies)
+            once = group.seconds(size, transfer.pattern, copies=copies, limit=transfer.limit)
+            seconds = transfer.times * once
             total[setting.operators.layer[operator]] += seconds
     return total
 

@@ -290,6 +290,8 @@ class Operators:
     filters: Floats
     channels: Floats
     tensors: Floats
+    groups: Floats
+    most: Floats
     until: Floats
 
     def take(self, rows: NDArray[np.intp]) -> Operators:
@@ -399,4 +401,6 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.filters,
         operator.channels,
         operator.tensors,
+        operator.groups,
+        operator.most,
     )

@@ -57,6 +57,25 @@ class LevelUse:
         return self.inside > self.below
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """Groups of experts, and of how many of them a token may choose its experts.
+
+    Attributes:
+        groups: equal parts of all experts, neighbours each.
+        most: of these that a token may reach.
+
+    Source: deepseek2024v3, section 2.1.2 (node-limited routing).
+    """
+
+    groups: int = 1
+    most: int = 1
+
+
+ANYWHERE = Limit()
+"""Experts that are chosen from all."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Group:
     """Members of collectives. [group]
@@ -65,6 +84,7 @@ class Group:
         stretches: one per level, innermost first.
         piece: bytes that a member receives before it hands them on.
         copies: receivers of each value, drawn from all members, where it counts once for each.
+        limit: groups of experts from which they are drawn.
         staged: seconds that a byte of a message between neighbours takes longer than its links.
         staged_start: seconds that it starts later.
     """
@@ -72,6 +92,7 @@ class Group:
     stretches: tuple[LevelUse, ...]
     piece: float
     copies: int = 1
+    limit: Limit = ANYWHERE
     staged: float = 0.0
     staged_start: float = 0.0
 
@@ -103,13 +124,16 @@ Algorithm = Callable[[Group], Line]
 """A way to do a collective: what a group takes for it, its start-up apart."""
 
 
-def group(inside: Sequence[Number], net: Network, *, copies: int = 1) -> Group:
+def group(
+    inside: Sequence[Number], net: Network, *, copies: int = 1, limit: Limit = ANYWHERE
+) -> Group:
     """The levels of a network as groups use them.
 
     Args:
         inside: members that share a group of each level, innermost first; the last is all.
         net: the levels.
         copies: receivers of each value, for a dispatch.
+        limit: groups of experts from which they are drawn.
     """
     below = [np.ones_like(inside[0]), *inside[:-1]]
     levels = zip(net.wires, inside, below, strict=True)
@@ -118,6 +142,7 @@ def group(inside: Sequence[Number], net: Network, *, copies: int = 1) -> Group:
         stretches=stretches,
         piece=net.piece,
         copies=copies,
+        limit=limit,
         staged=net.staged,
         staged_start=net.staged_start,
     )

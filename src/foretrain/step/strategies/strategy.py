@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.plan.table import Column, PlanTable
+from foretrain.step.collectives.group import ANYWHERE, Limit
 from foretrain.workload.graph import Operators
 from foretrain.workload.workload import Workload
 
@@ -120,6 +121,7 @@ class Transfer:
         values: elements per sample; 0 where nothing is exchanged. [operator, plan]
         times: how often. [plan]
         copies: receivers of a token, which `values` counts as often; for a dispatch.
+        limit: groups of experts from which those are chosen.
         beside: whether it runs beside the attention of the layer, which waits for what is left.
     """
 
@@ -129,6 +131,7 @@ class Transfer:
     values: NDArray[np.float64]
     times: Column | float = 1.0
     copies: int = 1
+    limit: Limit = ANYWHERE
     beside: bool = False
 
 
