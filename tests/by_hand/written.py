@@ -156,6 +156,18 @@ ALONE = {
         "kernels backward": 1 + 2 * (11 + 4 + 2) + 7,
         "bytes of activations": (2 * KEPT + HEAD_INPUTS + HEAD_INNER) / 2,
     },
+    # grattafiori2024, section 3.3.2: keys and values of half of the tokens come from the other
+    # member, once in either pass, and gradients of as many go back; attention waits for them.
+    "gathered keys": {
+        "flop forward": (2 * 24 * (2 * PRODUCTS + 36 * 88) + 2 * CORE) / 2,
+        "flop backward": (2 * 2 * 24 * (2 * PRODUCTS + 36 * 88) + 2 * 2.5 * CORE) / 2,
+        "flop weights": 2 * 24 * (2 * PRODUCTS + 36 * 88) / 2,
+        "wire context": 2 * (1 + 2) * 1 / 2 * 2 * 24 * (24 + 24),
+        "calls context": 2 * (1 + 2),
+        "wire gradients": 2 * 1 / 2 * 4 * WHOLE,
+        "calls gradients": 1,
+        "bytes of activations": (2 * KEPT + HEAD_INPUTS + HEAD_INNER) / 2,
+    },
     # jacobs2023, section 3: queries, keys, values there, outputs back, in both passes.
     "all-to-all": {
         "flop forward": (2 * 24 * (2 * PRODUCTS + 36 * 88) + 2 * CORE) / 2,

@@ -26,11 +26,12 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.links import TransferErrors
 from foretrain.plan.table import Rows, distinct
 from foretrain.step.collectives import ALGORITHMS, neighbour
-from foretrain.step.collectives.group import ANYWHERE, Algorithm, Group, Limit, group
+from foretrain.step.collectives.group import Algorithm, Group, group
 from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.network import LIBRARY, Network, network
 from foretrain.step.collectives.own import own_algorithm
 from foretrain.step.strategies.strategy import Pattern
+from foretrain.workload.operator import ANYWHERE, Limit
 
 FLAGGED = ("ring", "single-ring", "tree")
 """Algorithms that have protocols for short messages."""
@@ -134,7 +135,8 @@ def menu_of(
 ) -> Menu:
     """The algorithms of a pattern, without those that another one of the group always beats."""
     members = [np.array(level) for level in inside]
-    lines = dict(_lines(net, members, pattern, groups=group(members, net, copies=copies, limit=limit)))
+    groups = group(members, net, copies=copies, limit=limit)
+    lines = dict(_lines(net, members, pattern, groups=groups))
     names = tuple(lines)
     alone = members[-1] <= 1.0
     fixed = np.where(alone, 0.0, np.stack([line.fixed for line in lines.values()]))

@@ -19,10 +19,10 @@ from foretrain.plan.choices import divisors
 from foretrain.plan.plan import AXES, Members, neighbours
 from foretrain.plan.table import Column, Rows, distinct
 from foretrain.step.collective import Exchange, Inside, Menu, menu_of, send, shortened
-from foretrain.step.collectives.group import ANYWHERE, Limit
 from foretrain.step.collectives.line import Line
 from foretrain.step.collectives.network import Network
 from foretrain.step.strategies.strategy import Pattern
+from foretrain.workload.operator import ANYWHERE, Limit
 
 
 class GroupKey(NamedTuple):

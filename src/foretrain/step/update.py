@@ -101,7 +101,7 @@ def _read(setting: Setting, held: Held) -> Column:
 
 
 def _called(setting: Setting, held: Held) -> Floats:
-    """Seconds in which the host calls what an update consists of, as far as it waits. [run, plan]"""
+    """Seconds in which the host calls an update, as far as the device waits. [run, plan]"""
     software, run = setting.software, held.every_run
     if not _waits(setting) or software.update is None:
         return np.zeros((1, 1))
@@ -134,9 +134,7 @@ def _moved(setting: Setting, held: Held) -> tuple[Floats, Floats]:
         coded = codec.encode_bytes + codec.decode_bytes * (1.0 if codec.adds_up else replicas)
         everyone = 2.0 * gradient / owners.gradients + coded * (replicas > 1)
         owner = (gradient + state + copy) / owners.optimizer
-        update = (
-            update + trained * (everyone + unfused * np.where(away, 0.0, owner)) / rate.memory
-        )
+        update = update + trained * (everyone + unfused * np.where(away, 0.0, owner)) / rate.memory
         seconds: Column = np.zeros(1)
         if host is not None:
             # What the host updates goes over the link, and through its memory.

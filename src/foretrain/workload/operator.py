@@ -152,6 +152,25 @@ class Pixels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """Groups of experts, and of how many of them a token may choose its experts.
+
+    Attributes:
+        groups: equal parts of all experts, neighbours each.
+        most: of these that a token may reach.
+
+    Source: deepseek2024v3, section 2.1.2 (node-limited routing).
+    """
+
+    groups: int = 1
+    most: int = 1
+
+
+ANYWHERE = Limit()
+"""Experts that are chosen from all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
     """One step of the network. All counts are of the forward pass of one sample, whole.
 
@@ -276,11 +295,16 @@ class Operator:
 
     @property
     def tensors(self) -> int:
-        """Tensors of them: a product's matrices and its bias, or a norm's scale and shift."""
+        """Tensors of them: a product's matrices and its bias, or a norm's scale and shift.
+
+        Of experts, those of one.
+        """
         if not self.trainable:
             return 0
         product = self.matrices
-        return 2 if product is None else 1 + (self.weights > product.depth * product.columns)
+        if product is None:
+            return 2
+        return 1 + (self.weights > product.batch * product.depth * product.columns)
 
 
 def matmul(

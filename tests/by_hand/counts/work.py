@@ -172,8 +172,10 @@ def _core_traffic(g):
         return ends, 2 * ends
     # Queries and outputs of all heads; each head reads the keys and values that it shares.
     operands, scores = VALUE * TOKENS * QUERY, VALUE * HEADS * ATTENDED
+    # Who gathers keys reads those of all tokens; who exchanges heads, those of its heads.
+    members = g.t if g.plan.exchange is ContextExchange.ALL_GATHER else divided
     keys = VALUE * TOKENS * QUERY
-    product = (operands / divided) + keys / (g.t * g.c) + scores / divided
+    product = (operands / divided) + keys / members + scores / divided
     return 2 * product + 2 * scores / divided, 4 * product + 3 * scores / divided
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from foretrain.step.collectives.group import ANYWHERE, Group, LevelUse, Limit
+from foretrain.step.collectives.group import Group, LevelUse
 from foretrain.step.collectives.line import Line, Number
+from foretrain.workload.operator import ANYWHERE, Limit
 
 
 def distinct(units: Number, draws: int) -> Number:

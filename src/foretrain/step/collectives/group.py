@@ -12,6 +12,7 @@ from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.network import Network, Wire
 from foretrain.step.collectives.topologies import SHAPES, Extent
 from foretrain.step.collectives.tuning import MORE_NODES
+from foretrain.workload.operator import ANYWHERE, Limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,25 +56,6 @@ class LevelUse:
     def crossed(self) -> NDArray[np.bool_]:
         """Whether there is anybody to reach over this level."""
         return self.inside > self.below
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """Groups of experts, and of how many of them a token may choose its experts.
-
-    Attributes:
-        groups: equal parts of all experts, neighbours each.
-        most: of these that a token may reach.
-
-    Source: deepseek2024v3, section 2.1.2 (node-limited routing).
-    """
-
-    groups: int = 1
-    most: int = 1
-
-
-ANYWHERE = Limit()
-"""Experts that are chosen from all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -17,10 +17,10 @@ from __future__ import annotations
 import numpy as np
 
 from foretrain.plan.table import Column, PlanTable
-from foretrain.step.collectives.group import Limit
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
 from foretrain.step.strategies.tensor import token_degree
 from foretrain.workload.graph import Operators
+from foretrain.workload.operator import Limit
 
 
 def expert_replicas(plans: PlanTable) -> Column:

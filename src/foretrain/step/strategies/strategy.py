@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.plan.table import Column, PlanTable
-from foretrain.step.collectives.group import ANYWHERE, Limit
 from foretrain.workload.graph import Operators
+from foretrain.workload.operator import ANYWHERE, Limit
 from foretrain.workload.workload import Workload
 
 Divisor = NDArray[np.float64] | float
