@@ -41,7 +41,7 @@ def ends(plan, *, tied, latency=0.0):
 
 
 def test_both_ends_of_a_pipeline_add_up_gradients_of_a_table_that_they_share():
-    """megatron-core, finalize_model_grads.py: an all-reduce in fp32 of the first and the last stage,
+    """megatron-core, finalize_model_grads.py: an all-reduce in fp32 of both ends,
     of two members (patarasuk2009, equation 4: 2 x 1/2 of the bytes), none between them."""
     assert ends(Plan(pipeline=2), tied=True) == [pytest.approx(4 * TABLE)] * 2
     assert ends(Plan(pipeline=2), tied=False) == [0, 0]

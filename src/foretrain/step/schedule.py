@@ -167,7 +167,8 @@ def _tied(setting: Setting, held: Held, *, hop: Line) -> Floats:
     size = tied / plans.tensor / mine * setting.workload.gradients.wire_bytes
     first = held.first(held.every_run)
     ends = (first == 0) | (first == plans.pipeline - 1)
-    return (2.0 * hop.fixed + hop.per_byte * size) * (ends & (plans.pipeline > 1))
+    seconds: Floats = (2.0 * hop.fixed + hop.per_byte * size) * (ends & (plans.pipeline > 1))
+    return seconds
 
 
 def _messages(setting: Setting, held: Held) -> Floats:

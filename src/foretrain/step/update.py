@@ -97,10 +97,11 @@ def _read(setting: Setting, held: Held) -> Column:
     rate = setting.rate
     if not _waits(setting):
         return np.zeros(1)
-    return rate.launch + rate.exchange * (held.plans.devices > 1)
+    seconds: Column = rate.launch + rate.exchange * (held.plans.devices > 1)
+    return seconds
 
 
-def _called(setting: Setting, held: Held) -> Floats:
+def _called(setting: Setting, held: Held) -> Column:
     """Seconds in which the host calls an update, as far as the device waits. [run, plan]"""
     software, run = setting.software, held.every_run
     if not _waits(setting) or software.update is None:
