@@ -80,8 +80,13 @@ def update(setting: Setting, held: Held) -> tuple[Floats, Floats]:
     """
     away = offload.of_optimizer(held.plans)
     seconds, moved = _moved(setting, held)
+    moved = np.where(away, moved, 0.0)
+    if not _waits(setting):
+        return seconds, moved
     calls = np.where(away, 0.0, _called(setting, held))
-    return together(seconds, calls) + _read(setting, held), np.where(away, moved, 0.0)
+    # Runs that a plan does not have hold a tied table less than nothing.
+    device = np.maximum(seconds, 0.0)
+    return together(device, calls) + _read(setting, held), moved
 
 
 def _waits(setting: Setting) -> bool:
@@ -95,16 +100,13 @@ def _read(setting: Setting, held: Held) -> Column:
     Every device adds up the squares of what it has with all others, and the host calls once more.
     """
     rate = setting.rate
-    if not _waits(setting):
-        return np.zeros(1)
-    seconds: Column = rate.launch + rate.exchange * (held.plans.devices > 1)
-    return seconds
+    return np.where(held.plans.devices > 1, rate.launch + rate.exchange, rate.launch)
 
 
 def _called(setting: Setting, held: Held) -> Column:
     """Seconds in which the host calls an update, as far as the device waits. [run, plan]"""
     software, run = setting.software, held.every_run
-    if not _waits(setting) or software.update is None:
+    if software.update is None:
         return np.zeros((1, 1))
     tensors = held.of_stage("layers" if software.flat else "tensors", run)
     launches = np.ceil(tensors / TOGETHER)
