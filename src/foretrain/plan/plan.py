@@ -5,14 +5,12 @@ Placement: which levels of the cluster each axis of a plan spans.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import IntEnum, StrEnum
 from functools import lru_cache
 from itertools import groupby
 from math import gcd, prod
-from types import MappingProxyType
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,16 +45,6 @@ class ContextExchange(IntEnum):
     """Tokens are exchanged for heads before attention, and back after it."""
     ALL_GATHER = 2
     """Keys and values of all are gathered before attention, which waits for them."""
-
-
-EXCHANGED: Final[Mapping[ContextExchange, str]] = MappingProxyType(
-    {
-        ContextExchange.RING: "",
-        ContextExchange.ALL_TO_ALL: "a2a",
-        ContextExchange.ALL_GATHER: "ag",
-    }
-)
-"""What a plan's text says of an exchange, after the degree."""
 
 
 class ChannelSplit(IntEnum):
@@ -271,7 +259,7 @@ class Plan:
 
     def _degrees(self) -> list[str]:
         """How many devices each axis has."""
-        shared = f"cp{self.context}{EXCHANGED[self.exchange]}"
+        shared = f"cp{self.context}{('', 'a2a', 'ag')[self.exchange]}"
         if self.grid:
             shared = f"grid{'x'.join(map(str, self.grid))}"
         channels = "ch" * (self.tensor > 1 and self.convolutions is ChannelSplit.CHANNEL)

@@ -31,7 +31,7 @@ from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.network import LIBRARY, Network, network
 from foretrain.step.collectives.own import own_algorithm
 from foretrain.step.strategies.strategy import Pattern
-from foretrain.workload.operator import ANYWHERE, Limit
+from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
 
 FLAGGED = ("ring", "single-ring", "tree")
 """Algorithms that have protocols for short messages."""
@@ -65,7 +65,7 @@ class Menu:
 class Menus(typing.Protocol):
     """The algorithms for a pattern, of each distinct group."""
 
-    def __call__(self, pattern: Pattern, *, copies: int, limit: Limit = ANYWHERE) -> Menu:
+    def __call__(self, pattern: Pattern, *, copies: int, limit: RouterLimit = ANYWHERE) -> Menu:
         """Those for values of so many receivers each, drawn from some groups of experts."""
 
 
@@ -82,7 +82,7 @@ class Exchange:
     row: Rows
 
     def seconds(
-        self, size: Number, pattern: Pattern, *, copies: int = 1, limit: Limit = ANYWHERE
+        self, size: Number, pattern: Pattern, *, copies: int = 1, limit: RouterLimit = ANYWHERE
     ) -> Number:
         """The cheapest algorithm's, for that many bytes; nothing for no bytes."""
         menu = self.menu(pattern, copies=copies, limit=limit)
@@ -131,7 +131,12 @@ def _sends(net: Network, inside: Inside) -> Line:
 
 @lru_cache(maxsize=1024)
 def menu_of(
-    net: Network, inside: Inside, pattern: Pattern, *, copies: int = 1, limit: Limit = ANYWHERE
+    net: Network,
+    inside: Inside,
+    pattern: Pattern,
+    *,
+    copies: int = 1,
+    limit: RouterLimit = ANYWHERE,
 ) -> Menu:
     """The algorithms of a pattern, without those that another one of the group always beats."""
     members = [np.array(level) for level in inside]

@@ -298,12 +298,11 @@ def _product_times(work: DeviceWork, rate: Rates) -> tuple[Column, Column, Colum
         / quicker
     )
     learns = (operators.trained > 0) | ~stacked
-    gap = rate.gap * each_expert(operators, rate) / _each_divided(work, rate)
-    lost = gap * np.where(later, 2.0, 1.0)
+    gap = (1.0 + later) * rate.gap * each_expert(operators, rate) / _each_divided(work, rate)
     return (
         np.maximum(output, forward) + batch * left * cast,
         np.maximum(first, returned) + batch * out * cast,
-        (np.maximum(second, learned) + batch * apart + lost) * learns,
+        (np.maximum(second, learned) + batch * apart + gap) * learns,
     )
 
 

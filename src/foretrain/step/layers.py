@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.plan.plan import ContextExchange
 from foretrain.plan.table import PlanTable
+from foretrain.step import ring
 from foretrain.step.collective import Exchange
 from foretrain.step.compute import operator_times, together
 from foretrain.step.parts import READS as COMPUTE_READS
@@ -249,8 +249,8 @@ def _exchanged(
             for part in dict.fromkeys(AXES.values())
         }
         beside = _seconds(setting, plans, [(t, on) for t, on in mine if t.beside])
-        blocks = _block_kernels(setting, plans) * setting.rate.gap
-        blocks = blocks + _merged(setting, plans, phase)
+        blocks = ring.kernels(setting, plans) * setting.rate.gap
+        blocks = blocks + ring.merged(setting, plans, phase)
         parts["context"] = parts["context"] + np.maximum(beside - core, 0.0) + blocks
         hidden, spare = np.minimum(beside, core), everything - core
         for part, share in shares.items():
@@ -259,43 +259,6 @@ def _exchanged(
             spare, hidden = spare - beside, hidden + beside
         found.append(Exchanged(parts=parts, hidden=hidden))
     return found
-
-
-def _rounds(plans: PlanTable) -> Floats:
-    """Blocks of keys and values that come round to a member. [plan]"""
-    rounds: Floats = (plans.context - 1.0) * (plans.exchange == ContextExchange.RING)
-    return rounds
-
-
-def _block_kernels(setting: Setting, plans: PlanTable) -> Floats:
-    """Kernels that attend to blocks of keys that come round, and merge the results. [kind, plan]
-
-    Source: liu2023, section 3.
-    """
-    attending = np.zeros((len(setting.workload.model.layers), 1))
-    np.add.at(attending, np.asarray(setting.operators.layer, np.intp), setting.operators.keys > 0)
-    return 2.0 * _rounds(plans) * attending
-
-
-OPERANDS = 3.0
-"""Values that a kernel moves for each one that it adds to another: both, and their sum."""
-
-
-def _merged(setting: Setting, plans: PlanTable, phase: Phase) -> Floats:
-    """Seconds in which what blocks gave is added up, after each that came round. [kind, plan]
-
-    Forward these are the outputs of all queries of a member, each scaled by what its block weighs;
-    backward the gradients of its queries, and those of keys and values that pass through.
-
-    Source: liu2023, section 3; transformer-engine, context_parallel.py (corrections of outputs).
-    """
-    operators, model = setting.operators, setting.workload.model
-    values = operators.queries / 2.0 + operators.keys * (phase is Phase.BACKWARD)
-    added = np.zeros((len(model.layers), 1))
-    np.add.at(added, np.asarray(operators.layer, np.intp), values * (operators.keys > 0))
-    mine = added * plans.micro_batch / (plans.tensor * plans.context)
-    moved = OPERANDS * setting.workload.precision.value_bytes * setting.rate.unfused
-    return _rounds(plans) * mine * moved / setting.rate.memory
 
 
 def _seconds(
@@ -330,7 +293,7 @@ def _launched(
         experts: Floats = getattr(setting.launches.experts, quantity).take(kernel, axis=1)
         return common + experts / plans.expert
 
-    blocks = _block_kernels(setting, plans) * setting.rate.calls * setting.rate.launch
+    blocks = ring.kernels(setting, plans) * setting.rate.calls * setting.rate.launch
     called = _called(setting, plans, groups) if setting.rate.exchange else dict.fromkeys(Phase, 0.0)
     forward = of_device("forward") + blocks + called[Phase.FORWARD]
     backward = of_device("backward") + blocks + called[Phase.BACKWARD]

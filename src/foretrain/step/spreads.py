@@ -22,7 +22,7 @@ from foretrain.step.collective import Exchange, Inside, Menu, menu_of, send, sho
 from foretrain.step.collectives.line import Line
 from foretrain.step.collectives.network import Network
 from foretrain.step.strategies.strategy import Pattern
-from foretrain.workload.operator import ANYWHERE, Limit
+from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
 
 
 class GroupKey(NamedTuple):
@@ -90,7 +90,7 @@ def _menus(
     pattern: Pattern,
     *,
     copies: int,
-    limit: Limit = ANYWHERE,
+    limit: RouterLimit = ANYWHERE,
 ) -> Menu:
     """The algorithms of a pattern for groups, the first again where one has fewer."""
     menus = [_menu(net, group, pattern, copies=copies, limit=limit) for group in groups]
@@ -106,7 +106,9 @@ def _menus(
 
 
 @lru_cache(maxsize=4096)
-def _menu(net: Network, group: GroupKey, pattern: Pattern, *, copies: int, limit: Limit) -> Menu:
+def _menu(
+    net: Network, group: GroupKey, pattern: Pattern, *, copies: int, limit: RouterLimit
+) -> Menu:
     """The algorithms for one group, in every spread, as if each were an algorithm of its own."""
     every = menu_of(net, _spreads_of(net, group), pattern, copies=copies, limit=limit)
     order = np.lexsort((every.per_byte.ravel(), every.fixed.ravel()))[:, np.newaxis]

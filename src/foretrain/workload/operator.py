@@ -152,25 +152,6 @@ class Pixels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """Groups of experts, and of how many of them a token may choose its experts.
-
-    Attributes:
-        groups: equal parts of all experts, neighbours each.
-        most: of these that a token may reach.
-
-    Source: deepseek2024v3, section 2.1.2 (node-limited routing).
-    """
-
-    groups: int = 1
-    most: int = 1
-
-
-ANYWHERE = Limit()
-"""Experts that are chosen from all."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
     """One step of the network. All counts are of the forward pass of one sample, whole.
 

@@ -58,7 +58,7 @@ class Ring:
 
 
 class Gathered:
-    """Keys and values of all are gathered, in either pass; sums of their gradients are scattered."""
+    """Keys and values of all are gathered in either pass, sums of gradients scattered."""
 
     def __init__(self, group, tokens):
         self._group = group

@@ -11,7 +11,7 @@ import numpy as np
 
 from foretrain.step.collectives.group import Group, LevelUse
 from foretrain.step.collectives.line import Line, Number
-from foretrain.workload.operator import ANYWHERE, Limit
+from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
 
 
 def distinct(units: Number, draws: int) -> Number:
@@ -25,7 +25,7 @@ def distinct(units: Number, draws: int) -> Number:
     return units * (1.0 - missed)
 
 
-def distinct_share(units: Number, copies: int, limit: Limit = ANYWHERE) -> Number:
+def distinct_share(units: Number, copies: int, limit: RouterLimit = ANYWHERE) -> Number:
     """Distinct units to which `copies` of a token go, over the copies. [group]
 
     Units that hold a part of a group of experts, or one, are reached as often as groups are; those

@@ -12,7 +12,7 @@ from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.network import Network, Wire
 from foretrain.step.collectives.topologies import SHAPES, Extent
 from foretrain.step.collectives.tuning import MORE_NODES
-from foretrain.workload.operator import ANYWHERE, Limit
+from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,7 +74,7 @@ class Group:
     stretches: tuple[LevelUse, ...]
     piece: float
     copies: int = 1
-    limit: Limit = ANYWHERE
+    limit: RouterLimit = ANYWHERE
     staged: float = 0.0
     staged_start: float = 0.0
 
@@ -107,7 +107,7 @@ Algorithm = Callable[[Group], Line]
 
 
 def group(
-    inside: Sequence[Number], net: Network, *, copies: int = 1, limit: Limit = ANYWHERE
+    inside: Sequence[Number], net: Network, *, copies: int = 1, limit: RouterLimit = ANYWHERE
 ) -> Group:
     """The levels of a network as groups use them.
 

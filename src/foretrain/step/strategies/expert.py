@@ -20,7 +20,7 @@ from foretrain.plan.table import Column, PlanTable
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
 from foretrain.step.strategies.tensor import token_degree
 from foretrain.workload.graph import Operators
-from foretrain.workload.operator import Limit
+from foretrain.workload.parts.experts import RouterLimit
 
 
 def expert_replicas(plans: PlanTable) -> Column:
@@ -60,7 +60,7 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
             pattern=Pattern.DISPATCH,
             values=values * (routers == router).all(axis=1, keepdims=True),
             copies=int(router[0]),
-            limit=Limit(groups=int(router[1]), most=int(router[2])),
+            limit=RouterLimit(groups=int(router[1]), most=int(router[2])),
         )
         for router in np.unique(routers[operators.routed.ravel() > 0], axis=0)
         for phase in Phase

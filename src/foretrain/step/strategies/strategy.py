@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from foretrain.plan.table import Column, PlanTable
 from foretrain.workload.graph import Operators
-from foretrain.workload.operator import ANYWHERE, Limit
+from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
 from foretrain.workload.workload import Workload
 
 Divisor = NDArray[np.float64] | float
@@ -131,7 +131,7 @@ class Transfer:
     values: NDArray[np.float64]
     times: Column | float = 1.0
     copies: int = 1
-    limit: Limit = ANYWHERE
+    limit: RouterLimit = ANYWHERE
     beside: bool = False
 
 

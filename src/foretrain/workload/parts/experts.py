@@ -27,6 +27,25 @@ from foretrain.workload.parts.stream import Division, HiddenStates, at_least, li
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RouterLimit:
+    """Groups of experts, and of how many of them a token may choose its experts.
+
+    Attributes:
+        groups: equal parts of all experts, neighbours each.
+        most: of these that a token may reach.
+
+    Source: deepseek2024v3, section 2.1.2 (node-limited routing).
+    """
+
+    groups: int = 1
+    most: int = 1
+
+
+ANYWHERE = RouterLimit()
+"""Experts that are chosen from all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Experts:
     """The shape of a feed-forward part made of experts.
 
