@@ -110,13 +110,15 @@ def _called(setting: Setting, held: Held) -> Column:
         return np.zeros((1, 1))
     tensors = held.of_stage("layers" if software.flat else "tensors", run)
     launches = np.ceil(tensors / TOGETHER)
-    every = CLIPPING + OPERATIONS[setting.workload.optimizer]
-    calls = {
-        Update.EACH: every * tensors,
-        Update.FOREACH: every * launches,
-        Update.FUSED: (CLIPPING + 1.0) * launches,
+    operations = OPERATIONS[setting.workload.optimizer]
+    calls, kernels = {
+        Update.EACH: ((CLIPPING + operations) * tensors, 0.0),
+        Update.SCRIPTED: ((CLIPPING + 1.0) * tensors, (operations - 1.0) * tensors),
+        Update.FOREACH: ((CLIPPING + operations) * launches, 0.0),
+        Update.FUSED: ((CLIPPING + 1.0) * launches, 0.0),
     }[software.update]
-    return calls * setting.rate.launch * PLAIN_CALL
+    seconds: Column = calls * setting.rate.launch * PLAIN_CALL + kernels * setting.rate.kernel
+    return seconds
 
 
 def _moved(setting: Setting, held: Held) -> tuple[Floats, Floats]:

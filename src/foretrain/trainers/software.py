@@ -39,6 +39,8 @@ class Update(StrEnum):
 
     EACH = "each"
     """An operation at a time, for one tensor after the other."""
+    SCRIPTED = "scripted"
+    """The same from compiled code, which an interpreter calls once for a tensor."""
     FOREACH = "foreach"
     """An operation at a time, for many tensors."""
     FUSED = "fused"

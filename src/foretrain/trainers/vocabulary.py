@@ -257,6 +257,7 @@ HABITS: Final[Mapping[str, Term]] = MappingProxyType(
             "how the optimizer is called",
             {
                 "each": (Update.EACH, "an update operation by operation, tensor by tensor"),
+                "scripted": (Update.SCRIPTED, "an update compiled for one tensor, called for each"),
                 "foreach": (Update.FOREACH, "an update operation by operation, for many tensors"),
                 "fused": (Update.FUSED, "an update by one kernel for many tensors"),
             },
