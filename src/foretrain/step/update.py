@@ -111,14 +111,15 @@ def _called(setting: Setting, held: Held) -> Column:
     tensors = held.of_stage("layers" if software.flat else "tensors", run)
     launches = np.ceil(tensors / TOGETHER)
     operations = OPERATIONS[setting.workload.optimizer]
+    # Of each tensor, or of each list of them: calls, and what compiled code starts besides.
+    many = tensors if software.update in (Update.EACH, Update.SCRIPTED) else launches
     calls, kernels = {
-        Update.EACH: ((CLIPPING + operations) * tensors, 0.0),
-        Update.SCRIPTED: ((CLIPPING + 1.0) * tensors, (operations - 1.0) * tensors),
-        Update.FOREACH: ((CLIPPING + operations) * launches, 0.0),
-        Update.FUSED: ((CLIPPING + 1.0) * launches, 0.0),
+        Update.EACH: (CLIPPING + operations, 0.0),
+        Update.SCRIPTED: (CLIPPING + 1.0, operations - 1.0),
+        Update.FOREACH: (CLIPPING + operations, 0.0),
+        Update.FUSED: (CLIPPING + 1.0, 0.0),
     }[software.update]
-    seconds: Column = calls * setting.rate.launch * PLAIN_CALL + kernels * setting.rate.kernel
-    return seconds
+    return many * (calls * PLAIN_CALL * setting.rate.launch + kernels * setting.rate.kernel)
 
 
 def _moved(setting: Setting, held: Held) -> tuple[Floats, Floats]:
