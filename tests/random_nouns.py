@@ -186,7 +186,7 @@ def _tokens(draw, model, degrees):
     """How tokens are divided, and by which kernel they attend."""
     members = degrees["tensor"] * degrees["context"]
     heads = gcd(*(each.units for _, each in model.operators if each.keys))
-    exchanges = [ContextExchange.RING]
+    exchanges = [ContextExchange.RING, ContextExchange.ALL_GATHER]
     pictures = bool(degrees["grid"])
     if degrees["context"] == 1 or heads % members == 0:
         exchanges.append(ContextExchange.ALL_TO_ALL)

@@ -162,9 +162,10 @@ def lines(found: Calibrated) -> list[str]:
 def write(found: Calibrated) -> None:
     """The shipped set, and one for each group that is left out; what is of pictures stays."""
     written(beside(found.calibration, SHIPPED), FILE)
-    for name in {*found.folds, *known_folds()}:
+    before = known_folds()
+    for name in {*found.folds, *before}:
         made = found.folds.get(name, found.calibration)
-        written(beside(made, known_folds().get(name, SHIPPED)), FOLDS / f"{name}.toml")
+        written(beside(made, before.get(name, SHIPPED)), FOLDS / f"{name}.toml")
 
 
 def written(made: Calibration, file: Path) -> None:

@@ -109,11 +109,20 @@ def test_messages_that_do_not_add_up_are_decoded_from_every_replica():
         assert found.update == pytest.approx((adam + encoded + decoded) * WHOLE, rel=1e-12)
 
 
-def test_narrow_products_read_less_and_make_their_factors_narrow_first():
+@pytest.mark.parametrize(
+    ("recipe", "read", "cast"),
+    [
+        (Precision.FP8, 1, 2 + 1 + 1),
+        (Precision.FP8_CURRENT, 1, 2 + 2 + 1 + 1),  # its scale is sought in it before
+        # deepseek2024v3, section 3.3.2: 4 bytes of scale for 128 values.
+        (Precision.FP8_BLOCK, 33 / 32, 2 + 2 * 33 / 32),
+    ],
+)
+def test_narrow_products_read_less_and_make_their_factors_narrow_first(recipe, read, cast):
     """transformer-engine: a byte a value where a product reads; 2 read and 1 + 1 written to make
     it narrow for two products, activations forward and their gradients backward. Not the logits."""
     moved = {}
-    for precision in (Precision.BF16, Precision.FP8):
+    for precision in (Precision.BF16, recipe):
         asked = known(
             Plan(),
             replace(network(), precision=precision),
@@ -123,9 +132,10 @@ def test_narrow_products_read_less_and_make_their_factors_narrow_first():
         (moved[precision],) = step_times(asked, priced(asked, Plan())).stages
     inputs = 24 * (36 + 48 + 36 + 52)
     outputs = 24 * (48 + 24 + 24 + 36 + 2 * 52 + 36)
-    wide, narrow = moved[Precision.BF16], moved[Precision.FP8]
-    forward = -(inputs + PRODUCTS) + 4 * inputs
-    backward = -(outputs + PRODUCTS) + 4 * outputs - (inputs + outputs)
+    wide, narrow = moved[Precision.BF16], moved[recipe]
+    less = 2 - read
+    forward = -less * (inputs + PRODUCTS) + cast * inputs
+    backward = -less * (outputs + PRODUCTS) + cast * outputs - less * (inputs + outputs)
     assert narrow.forward - wide.forward == pytest.approx(2 * forward, rel=1e-12)
     assert narrow.backward - wide.backward == pytest.approx(2 * backward, rel=1e-12)
 

@@ -147,11 +147,25 @@ ALONE = {
         "calls context": 2 * (1 + 2),
         "wire gradients": 2 * 1 / 2 * 4 * WHOLE,
         "calls gradients": 1,
-        # The block that comes round is attended to, and merged, by kernels of their own.
+        # The block that comes round is attended to, and merged, by kernels of their own: outputs,
+        # backward gradients of queries, keys and values, each with what is there and the sum.
+        "traffic context": 2 * 3 * 2 * 12 * (48 + 48 + 24 + 24),
         "launches forward": 1 + 2 * (11 + 2) + 6,
         "launches backward": 1 + 2 * (11 + 4 + 2) + 7,
         "kernels forward": 1 + 2 * (11 + 2) + 6,
         "kernels backward": 1 + 2 * (11 + 4 + 2) + 7,
+        "bytes of activations": (2 * KEPT + HEAD_INPUTS + HEAD_INNER) / 2,
+    },
+    # grattafiori2024, section 3.3.2: keys and values of half of the tokens come from the other
+    # member, once in either pass, and gradients of as many go back; attention waits for them.
+    "gathered keys": {
+        "flop forward": (2 * 24 * (2 * PRODUCTS + 36 * 88) + 2 * CORE) / 2,
+        "flop backward": (2 * 2 * 24 * (2 * PRODUCTS + 36 * 88) + 2 * 2.5 * CORE) / 2,
+        "flop weights": 2 * 24 * (2 * PRODUCTS + 36 * 88) / 2,
+        "wire context": 2 * (1 + 2) * 1 / 2 * 2 * 24 * (24 + 24),
+        "calls context": 2 * (1 + 2),
+        "wire gradients": 2 * 1 / 2 * 4 * WHOLE,
+        "calls gradients": 1,
         "bytes of activations": (2 * KEPT + HEAD_INPUTS + HEAD_INNER) / 2,
     },
     # jacobs2023, section 3: queries, keys, values there, outputs back, in both passes.

@@ -96,6 +96,8 @@ def test_tensor_members_learn_what_one_process_learns(processes, sequence):
     [
         (context.Ring, ContextExchange.RING, 2),
         (context.Ring, ContextExchange.RING, 4),
+        (context.Gathered, ContextExchange.ALL_GATHER, 2),
+        (context.Gathered, ContextExchange.ALL_GATHER, 4),
         (context.Heads, ContextExchange.ALL_TO_ALL, 2),
     ],
 )

@@ -167,7 +167,7 @@ def test_a_row_says_whether_it_predicts_several_tokens(source, ahead, name, defa
     [
         ("A100 SXM 80GB", "", Precision.BF16),
         ("V100 SXM 32GB", "", Precision.FP16),
-        ("H100 SXM 80GB", "fp8-cs", Precision.FP8),
+        ("H100 SXM 80GB", "fp8-cs", Precision.FP8_CURRENT),
         ("B200 SXM", "fp8-mx", Precision.MXFP8),
     ],
 )

@@ -6,6 +6,7 @@ from functools import lru_cache
 from itertools import permutations, product
 from math import prod
 
+from foretrain.plan.choices import SEARCHED
 from foretrain.plan.plan import (
     AXES,
     ChannelSplit,
@@ -102,7 +103,7 @@ def choices(plan, case):
     """Everything else; of choices that change nothing only the neutral one."""
     options = {
         "sequence_parallel": (False, True),
-        "exchange": ContextExchange,
+        "exchange": SEARCHED,
         "attention": case.kernels,
         "recompute": Recompute,
         "recompute_layers": case.recompute_layers,
@@ -130,6 +131,8 @@ def attends(plan, case):
         return plan.attention is Attention.FLASH or bool(plan.grid)
     if plan.grid:
         return False
+    if plan.exchange is ContextExchange.ALL_GATHER:
+        return True
     return case.key_heads % (plan.tensor * plan.context) == 0
 
 

@@ -12,6 +12,7 @@ from tests.plan.scalar_enumerator import Case, choices, neutral, of_degrees
 from tests.small import expert_study, long_study
 
 from foretrain.cluster.offer import whole
+from foretrain.plan.choices import SEARCHED
 from foretrain.plan.legality import device_problems, problems, workload_problems
 from foretrain.plan.plan import SAID, ContextExchange, Recompute, Schedule, Sharding
 from foretrain.plan.rules import LARGEST_FACTORED, nearest_divisors
@@ -59,7 +60,7 @@ VALUES = {
     **dict.fromkeys(("expert", "expert_tensor", "micro_batch"), (1, 2, 3, 4)),
     "interleaving": (1, 2, 3),
     "sequence_parallel": (False, True),
-    "exchange": tuple(ContextExchange),
+    "exchange": SEARCHED,
     "sharding": tuple(Sharding),
     "shard": (0, 1, 2, 3, 4),
     "recompute": tuple(Recompute),

@@ -7,7 +7,7 @@ import pytest
 
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.study.trainers import trainer, trainers
-from foretrain.trainers.software import SHARED, AttentionKernel, Execution
+from foretrain.trainers.software import SHARED, AttentionKernel, Execution, Update
 from foretrain.trainers.trainer import Circumstances
 from foretrain.trainers.variants import MOST, Variant, accustomed, opened, variants, with_option
 from foretrain.trainers.vocabulary import OPTIONS
@@ -80,6 +80,7 @@ def test_every_option_of_every_trainer_can_be_open(known):
 def test_habits_of_a_trainer_reach_the_software_that_drives_a_step():
     at = Circumstances(date="2024")
     software = accustomed(SHARED, trainer("megatron-core-0.6"), at)
-    assert {"norm", "bias-swiglu", "softmax"} <= {*software.fused}
-    assert (software.random_states, software.norm_wait) == (True, True)
+    assert (software.update, software.norm_wait, software.adds_apart) == (Update.FUSED, True, False)
+    before = accustomed(SHARED, trainer("megatron-lm-2.5"), at)
+    assert before.adds_apart
     assert accustomed(SHARED, trainer("any"), at) == SHARED

@@ -50,7 +50,16 @@ def test_every_precision_has_a_peak_that_devices_state(precision):
 
 @pytest.mark.parametrize(
     ("precision", "read"),
-    [("fp32", 4), ("tf32", 4), ("bf16", 2), ("fp8", 1), ("mxfp8", 33 / 32), ("nvfp4", 9 / 16)],
+    [
+        ("fp32", 4),
+        ("tf32", 4),
+        ("bf16", 2),
+        ("fp8", 1),
+        ("fp8-current", 1),
+        ("fp8-block", 33 / 32),
+        ("mxfp8", 33 / 32),
+        ("nvfp4", 9 / 16),
+    ],
 )
 def test_products_read_narrow_values_and_their_scales(precision, read):
     assert Precision(precision).product_bytes == read

@@ -58,14 +58,14 @@ PRECISIONS: Mapping[str, Precision] = MappingProxyType(
         "tf32": Precision.TF32,
         "fp32": Precision.FP32,
         "fp8": Precision.FP8,
-        "fp8-cs": Precision.FP8,
+        "fp8-cs": Precision.FP8_CURRENT,
         "fp8 (transformer engine hybrid), bf16-mixed": Precision.FP8,
         "fp8-mx": Precision.MXFP8,
         "mxfp8": Precision.MXFP8,
         "nvfp4": Precision.NVFP4,
     }
 )
-"""Current scaling (`fp8-cs`) has one scale per matrix, as delayed scaling has."""
+"""Words of precisions; `fp8-cs` is current scaling."""
 
 PURE = "bf16-true"
 """Weights, gradients and moments all in bf16. Source: litgpt."""
@@ -300,5 +300,6 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
         grouped=assumptions.of("expert_products").value,
         once=assumptions.of("dispatcher").value,
         late=not pictures and not assumptions.of("overlap_gradients").value,
+        gathers_beside=assumptions.of("overlap_parameters").value,
         kernel=run.stack.attention,
     )

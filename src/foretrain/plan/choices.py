@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, isqrt, prod
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -193,10 +193,15 @@ def token_splits(question: Question, given: Choice) -> Iterator[Choice]:
             return
 
 
+SEARCHED: Final = (ContextExchange.RING, ContextExchange.ALL_TO_ALL)
+"""Exchanges of the context axis that are tried where none is named: one that waits for all keys
+takes as many bytes as a ring that hides them."""
+
+
 def attentions(question: Question, given: Choice) -> Iterator[Choice]:
     """Kernel and exchange; blocks that come one by one need a kernel that adds them up."""
     tensor, context, grid = given
-    allowed = question.space.exchange or tuple(ContextExchange)
+    allowed = question.space.exchange or SEARCHED
     shares_heads = question.heads % (tensor * context) == 0
     for kernel in question.kernels:
         if context == 1 or grid:
@@ -204,7 +209,8 @@ def attentions(question: Question, given: Choice) -> Iterator[Choice]:
             continue
         for exchange in allowed:
             ring = exchange is ContextExchange.RING
-            if kernel is Attention.FLASH if ring else shares_heads:
+            heads = exchange is ContextExchange.ALL_TO_ALL
+            if (kernel is Attention.FLASH or not ring) and (shares_heads or not heads):
                 yield kernel, exchange
 
 

@@ -43,6 +43,8 @@ class ContextExchange(IntEnum):
     """Keys and values go round, block by block, beside the attention of the block before."""
     ALL_TO_ALL = 1
     """Tokens are exchanged for heads before attention, and back after it."""
+    ALL_GATHER = 2
+    """Keys and values of all are gathered before attention, which waits for them."""
 
 
 class ChannelSplit(IntEnum):
@@ -257,8 +259,7 @@ class Plan:
 
     def _degrees(self) -> list[str]:
         """How many devices each axis has."""
-        ring = "" if self.exchange is ContextExchange.RING else "a2a"
-        shared = f"cp{self.context}{ring}"
+        shared = f"cp{self.context}{('', 'a2a', 'ag')[self.exchange]}"
         if self.grid:
             shared = f"grid{'x'.join(map(str, self.grid))}"
         channels = "ch" * (self.tensor > 1 and self.convolutions is ChannelSplit.CHANNEL)

@@ -82,6 +82,7 @@ _OFFLOAD: Final = {
 _EXCHANGED: Final = {
     ContextExchange.RING: "keys and values go round",
     ContextExchange.ALL_TO_ALL: "attention exchanges tokens for heads",
+    ContextExchange.ALL_GATHER: "attention gathers keys and values",
 }
 _SHARDED: Final = {
     Sharding.NONE: "nothing",

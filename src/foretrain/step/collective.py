@@ -26,11 +26,12 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.links import TransferErrors
 from foretrain.plan.table import Rows, distinct
 from foretrain.step.collectives import ALGORITHMS, neighbour
-from foretrain.step.collectives.group import Algorithm, group
+from foretrain.step.collectives.group import Algorithm, Group, group
 from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.network import LIBRARY, Network, network
 from foretrain.step.collectives.own import own_algorithm
 from foretrain.step.strategies.strategy import Pattern
+from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
 
 FLAGGED = ("ring", "single-ring", "tree")
 """Algorithms that have protocols for short messages."""
@@ -64,8 +65,8 @@ class Menu:
 class Menus(typing.Protocol):
     """The algorithms for a pattern, of each distinct group."""
 
-    def __call__(self, pattern: Pattern, *, copies: int) -> Menu:
-        """Those for values of so many receivers each."""
+    def __call__(self, pattern: Pattern, *, copies: int, limit: RouterLimit = ANYWHERE) -> Menu:
+        """Those for values of so many receivers each, drawn from some groups of experts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,11 +81,12 @@ class Exchange:
     menu: Menus
     row: Rows
 
-    def seconds(self, size: Number, pattern: Pattern, *, copies: int = 1) -> Number:
+    def seconds(
+        self, size: Number, pattern: Pattern, *, copies: int = 1, limit: RouterLimit = ANYWHERE
+    ) -> Number:
         """The cheapest algorithm's, for that many bytes; nothing for no bytes."""
-        return reduce(np.minimum, self.menu(pattern, copies=copies).times(size, self.row)) * (
-            size > 0
-        )
+        menu = self.menu(pattern, copies=copies, limit=limit)
+        return reduce(np.minimum, menu.times(size, self.row)) * (size > 0)
 
     def choice(self, size: Number, pattern: Pattern) -> NDArray[np.str_]:
         """Name of the algorithm that takes those seconds. [plan]"""
@@ -128,10 +130,18 @@ def _sends(net: Network, inside: Inside) -> Line:
 
 
 @lru_cache(maxsize=1024)
-def menu_of(net: Network, inside: Inside, pattern: Pattern, *, copies: int = 1) -> Menu:
+def menu_of(
+    net: Network,
+    inside: Inside,
+    pattern: Pattern,
+    *,
+    copies: int = 1,
+    limit: RouterLimit = ANYWHERE,
+) -> Menu:
     """The algorithms of a pattern, without those that another one of the group always beats."""
     members = [np.array(level) for level in inside]
-    lines = dict(_lines(net, members, pattern, copies=copies))
+    groups = group(members, net, copies=copies, limit=limit)
+    lines = dict(_lines(net, members, pattern, groups=groups))
     names = tuple(lines)
     alone = members[-1] <= 1.0
     fixed = np.where(alone, 0.0, np.stack([line.fixed for line in lines.values()]))
@@ -148,10 +158,9 @@ def menu_of(net: Network, inside: Inside, pattern: Pattern, *, copies: int = 1) 
 
 
 def _lines(
-    net: Network, members: Sequence[Number], pattern: Pattern, *, copies: int
+    net: Network, members: Sequence[Number], pattern: Pattern, *, groups: Group
 ) -> Iterator[tuple[str, Line]]:
     """What each algorithm takes, its start-up included, by its name and that of a protocol."""
-    groups = group(members, net, copies=copies)
     known = _known(net, pattern)
     for name, algorithm in known.items():
         yield name, algorithm(groups).after(net.start)

@@ -75,13 +75,19 @@ def launches(operators: Operators, *, kinds: int, rate: Rates, pictures: bool = 
     called = called_of(operators, rate) * (calls * rate.launch - rate.kernel)
     started, second = kernels * rate.kernel, each * rate.kernel
     mine = each > 1
-    common = _launched(operators, called + started * ~mine, second * ~mine, kinds=kinds)
+    hooks = rate.hook * operators.tensors * np.where(mine, operators.experts, 1.0)
+    common = _launched(
+        operators, called + started * ~mine, (second * ~mine, hooks * ~mine), kinds=kinds
+    )
     if not mine.any():
         return common
-    return replace(common, experts=_launched(operators, started * mine, second * mine, kinds=kinds))
+    own = _launched(operators, started * mine, (second * mine, hooks * mine), kinds=kinds)
+    return replace(common, experts=own)
 
 
-def _launched(operators: Operators, forward: Floats, second: Floats, *, kinds: int) -> Launches:
+def _launched(
+    operators: Operators, forward: Floats, back: tuple[Floats, Floats], *, kinds: int
+) -> Launches:
     """What the host takes for each kind of layer.
 
     What was measured has been started: its seconds are from one operator to the next.
@@ -89,13 +95,16 @@ def _launched(operators: Operators, forward: Floats, second: Floats, *, kinds: i
     Args:
         operators: of the model.
         forward: seconds of the host in the forward pass. [operator, 1]
-        second: seconds in which the other product of a backward pass is started. [operator, 1]
+        back: seconds in which the other product of a backward pass is started, and in which
+            gradients of weights are added up apart. [operator, 1]
         kinds: kinds of layers.
     """
     returns, learns = backward_kernels(operators)
-    forward, second = forward * ~operators.measured, second * learns * ~operators.measured
+    forward = forward * ~operators.measured
+    second = back[0] * learns * ~operators.measured
+    hooks = back[1] * ~operators.measured
     # Nothing comes back to samples: only the gradient of its weights is left of a first product.
-    backward = forward * (returns & ~operators.first) + second
+    backward = forward * (returns & ~operators.first) + second + hooks
     layer = np.asarray(operators.layer, np.intp)
     exists = np.hstack(
         [(operators.attention < 0) | (operators.attention == kernel) for kernel in Attention]
@@ -104,7 +113,7 @@ def _launched(operators: Operators, forward: Floats, second: Floats, *, kinds: i
         forward,
         backward,
         forward * operators.selective,
-        second * (operators.trained > 0),
+        second * (operators.trained > 0) + hooks,
     )
     found = np.zeros((len(quantities), kinds, len(Attention)))
     for total, seconds in zip(found, quantities, strict=True):
@@ -264,7 +273,10 @@ def _product_times(work: DeviceWork, rate: Rates) -> tuple[Column, Column, Colum
     wide = work.precision.value_bytes
     read = np.where(narrowed, work.precision.product_bytes, wide)
     cast = np.where(narrowed, work.precision.cast_bytes, 0.0) / rate.memory
-    added = np.where(stacked, 2.0 * work.added_to or wide, wide)
+    held, later = 2.0 * work.added_to, stacked & rate.apart
+    added = np.where(stacked & ~later, held or wide, wide)
+    # What a kernel of its own reads, and adds to what is there.
+    apart = later * right * (wide + held) / rate.memory
     forward = batch * ((left + right) * read + out * wide) / rate.memory
     returned = batch * ((out + right) * read + left * wide) / rate.memory
     learned = batch * ((left + out) * read + right * added) / rate.memory
@@ -286,11 +298,11 @@ def _product_times(work: DeviceWork, rate: Rates) -> tuple[Column, Column, Colum
         / quicker
     )
     learns = (operators.trained > 0) | ~stacked
-    gap = rate.gap * each_expert(operators, rate) / _each_divided(work, rate)
+    gap = (1.0 + later) * rate.gap * each_expert(operators, rate) / _each_divided(work, rate)
     return (
         np.maximum(output, forward) + batch * left * cast,
         np.maximum(first, returned) + batch * out * cast,
-        (np.maximum(second, learned) + gap) * learns,
+        (np.maximum(second, learned) + batch * apart + gap) * learns,
     )
 
 

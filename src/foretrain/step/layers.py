@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.plan.plan import ContextExchange
 from foretrain.plan.table import PlanTable
+from foretrain.step import ring
 from foretrain.step.collective import Exchange
 from foretrain.step.compute import operator_times, together
 from foretrain.step.parts import READS as COMPUTE_READS
@@ -249,7 +249,8 @@ def _exchanged(
             for part in dict.fromkeys(AXES.values())
         }
         beside = _seconds(setting, plans, [(t, on) for t, on in mine if t.beside])
-        blocks = _block_kernels(setting, plans) * setting.rate.gap
+        blocks = ring.kernels(setting, plans) * setting.rate.gap
+        blocks = blocks + ring.merged(setting, plans, phase)
         parts["context"] = parts["context"] + np.maximum(beside - core, 0.0) + blocks
         hidden, spare = np.minimum(beside, core), everything - core
         for part, share in shares.items():
@@ -258,17 +259,6 @@ def _exchanged(
             spare, hidden = spare - beside, hidden + beside
         found.append(Exchanged(parts=parts, hidden=hidden))
     return found
-
-
-def _block_kernels(setting: Setting, plans: PlanTable) -> Floats:
-    """Kernels that attend to blocks of keys that come round, and merge the results. [kind, plan]
-
-    Source: liu2023, section 3.
-    """
-    attending = np.zeros((len(setting.workload.model.layers), 1))
-    np.add.at(attending, np.asarray(setting.operators.layer, np.intp), setting.operators.keys > 0)
-    rounds: Floats = (plans.context - 1.0) * (plans.exchange == ContextExchange.RING)
-    return 2.0 * rounds * attending
 
 
 def _seconds(
@@ -283,7 +273,8 @@ def _seconds(
         for operator in np.flatnonzero(transfer.values.any(axis=1)):
             size = transfer.values[operator] * value_bytes * plans.micro_batch
             copies = transfer.copies if setting.software.once else 1
-            seconds = transfer.times * group.seconds(size, transfer.pattern, copies=copies)
+            once = group.seconds(size, transfer.pattern, copies=copies, limit=transfer.limit)
+            seconds = transfer.times * once
             total[setting.operators.layer[operator]] += seconds
     return total
 
@@ -302,7 +293,7 @@ def _launched(
         experts: Floats = getattr(setting.launches.experts, quantity).take(kernel, axis=1)
         return common + experts / plans.expert
 
-    blocks = _block_kernels(setting, plans) * setting.rate.calls * setting.rate.launch
+    blocks = ring.kernels(setting, plans) * setting.rate.calls * setting.rate.launch
     called = _called(setting, plans, groups) if setting.rate.exchange else dict.fromkeys(Phase, 0.0)
     forward = of_device("forward") + blocks + called[Phase.FORWARD]
     backward = of_device("backward") + blocks + called[Phase.BACKWARD]

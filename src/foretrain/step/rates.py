@@ -47,6 +47,8 @@ class Rates:
         widened: bytes of what they move over those of activations.
         units: tiles that run side by side.
         pictures: what kernels over pictures reach.
+        apart: whether gradients of weights are added up by kernels of their own.
+        hook: seconds in which the host adds up the gradient of one tensor, where no product does.
         casts: kernels that make one factor of a product narrow.
         cast_calls: what the host calls for that, as many times as long as it starts a kernel.
         each: whether every expert has kernels of its own.
@@ -70,6 +72,8 @@ class Rates:
     units: float
     pictures: PictureRates
     experts: float = 1.0
+    apart: bool = False
+    hook: float = 0.0
     casts: float = 0.0
     cast_calls: float = 0.0
     each: bool = False
@@ -114,6 +118,8 @@ def rates(
         unfused=moves.get(software.execution, 1.0),
         widened=_widened(precision, coefficients, software),
         experts=matrix.experts,
+        apart=software.adds_apart,
+        hook=host.launch * starts * software.adds_apart,
         casts=float(precision.cast_kernels),
         cast_calls=float(precision.cast_calls),
         each=not software.grouped,

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from foretrain.plan.plan import Schedule
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
+from foretrain.step.collectives.line import Line
 from foretrain.step.held import Held
 from foretrain.step.passes import staged
 from foretrain.step.placements import Placements, replicas_of
@@ -32,8 +33,8 @@ from foretrain.step.schedules import SCHEDULES
 from foretrain.step.schedules.stages import Number, PassEnds, Passing, Stages
 from foretrain.step.setting import Holding, Setting
 from foretrain.step.strategies import owners_of, parameter_transfers_of
-from foretrain.step.strategies import recompute as offload
-from foretrain.step.strategies.strategy import When
+from foretrain.step.strategies.strategy import ParameterTransfer, When
+from foretrain.step.update import update
 from foretrain.trainers.software import Execution
 
 
@@ -93,6 +94,7 @@ class Tails:
         update: the optimizer's work.
         parameters: gathering of parameters.
         first: gathering of parameters that the first forward pass may hide.
+        tied: gradients of parameters that the first and the last stage both have.
         offload: optimizer state to the host and back, and its work there.
     """
 
@@ -101,6 +103,7 @@ class Tails:
     update: Floats
     parameters: Floats
     first: Floats
+    tied: Floats
     offload: Floats
 
 
@@ -125,13 +128,47 @@ def tails(setting: Setting, held: Held, placed: Placements, *, group: Rows) -> t
             if transfer.when in (When.FORWARD, When.BACKWARD) or not transfer.size.any():
                 continue
             size = (trained if transfer.trained else narrow) * transfer.size
-            part = "first" if transfer.when is When.FIRST else transfer.part
+            part = "first" if _beside(setting, transfer) else transfer.part
             exchange = placed.groups[holding, transfer.group].take(group[rows])
             seconds = messages * exchange.seconds(size / messages, transfer.pattern)
             longer = staged(setting, few_plans, size, pattern=transfer.pattern)
             parts[part] = parts[part] + seconds + longer
-    update, moved = _update(setting, few)
-    return Tails(**parts, buckets=layers, update=update, offload=moved), tail
+    seconds, moved = update(setting, few)
+    lost = once(setting, replicas_of(few_plans, Holding.COMMON))
+    return Tails(
+        **parts,
+        buckets=layers,
+        update=seconds + lost,
+        tied=_tied(setting, few, hop=placed.hop.take(group[rows])),
+        offload=moved,
+    ), tail
+
+
+def _beside(setting: Setting, transfer: ParameterTransfer) -> bool:
+    """Whether what is gathered once per step comes beside its first forward pass.
+
+    Source: megatron-core, --overlap-param-gather (updated parameters, of a layer before it runs).
+    """
+    updated = transfer.part == "parameters" and setting.software.gathers_beside
+    return transfer.when is When.FIRST or updated
+
+
+def _tied(setting: Setting, held: Held, *, hop: Line) -> Floats:
+    """Seconds in which the first and the last stage add up gradients of parameters that both have.
+
+    Each has a copy, of which it owns a part where gradients are sharded. Two members send a half
+    each, twice; that comes when replicas are done. Sources: megatron-core, finalize_model_grads.py;
+    patarasuk2009, equation 4. [run, plan]
+    """
+    tied, plans = setting.workload.model.tied_trained, held.plans
+    if not tied or not (plans.pipeline > 1).any():
+        return np.zeros((len(held.runs), len(plans)))
+    mine = owners_of(plans, replicas_of(plans, Holding.COMMON)).gradients
+    size = tied / plans.tensor / mine * setting.workload.gradients.wire_bytes
+    first = held.first(held.every_run)
+    ends = (first == 0) | (first == plans.pipeline - 1)
+    seconds: Floats = (2.0 * hop.fixed + hop.per_byte * size) * (ends & (plans.pipeline > 1))
+    return seconds
 
 
 def _messages(setting: Setting, held: Held) -> Floats:
@@ -143,43 +180,6 @@ def _messages(setting: Setting, held: Held) -> Floats:
     several = plans.tensor * plans.context * plans.pipeline > 1
     apart = several & (not setting.software.fuses)
     return np.where(apart, np.maximum(1.0, held.of_stage("tensors", held.every_run)), 1.0)
-
-
-def _update(setting: Setting, held: Held) -> tuple[Floats, Floats]:
-    """Seconds of the optimizer, which only moves data, and of its work on the host. [run, plan]
-
-    Gradients are read for their norm and set to zero by everyone; the rest is done by whoever owns
-    it: gradients read, state and fp32 weights read and written, 16-bit weights written; several
-    times over where every operation is a kernel of its own.
-    """
-    workload, plans, run, rate = setting.workload, held.plans, held.every_run, setting.rate
-    precision, optimizer, codec = workload.precision, workload.optimizer, workload.gradients
-    gradient = codec.held_bytes
-    master = workload.master_bytes
-    copy = precision.value_bytes if master else 0.0
-    state = 2.0 * (optimizer.state_bytes + (master or precision.value_bytes))
-    away, host, reached = offload.of_optimizer(plans), setting.cluster.host, setting.coefficients
-    update, moved = np.zeros(1), np.zeros(1)
-    for holding in setting.holdings:
-        replicas = replicas_of(plans, holding)
-        owners = owners_of(plans, replicas)
-        trained = held.trained(run, holding)
-        coded = codec.encode_bytes + codec.decode_bytes * (1.0 if codec.adds_up else replicas)
-        everyone = 2.0 * gradient / owners.gradients + coded * (replicas > 1)
-        owner = (gradient + state + copy) / owners.optimizer
-        update = (
-            update + trained * (everyone + rate.unfused * np.where(away, 0.0, owner)) / rate.memory
-        )
-        seconds: Column = np.zeros(1)
-        if host is not None:
-            # What the host updates goes over the link, and through its memory.
-            crossing = np.where(offload.of_gradients(plans), 0.0, gradient) + copy
-            memory = reached.host.memory * host.memory_bandwidth / setting.cluster.node_devices
-            seconds = crossing / (reached.links.pcie * host.device_bandwidth)
-            seconds = reached.step.factor * (seconds + (gradient + state) / memory)
-        moved = moved + trained / owners.optimizer * seconds
-    lost = rate.gap + once(setting, replicas_of(plans, Holding.COMMON))
-    return update + lost, np.where(away, moved, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,9 +24,9 @@ from foretrain.step.result import Confidence, Memory, Parts
 from foretrain.step.setting import Setting
 from foretrain.units import BYTES
 from foretrain.workload.graph import Model
-from foretrain.workload.workload import Precision, Workload
+from foretrain.workload.workload import EIGHT_BITS, Precision, Workload
 
-NARROW = frozenset({Precision.FP8, Precision.MXFP8, Precision.NVFP4})
+NARROW = EIGHT_BITS | {Precision.NVFP4}
 WIDE = frozenset({Precision.FP32, Precision.TF32})
 
 SAMPLES = {

@@ -27,6 +27,7 @@ DRIVEN: Final = (
     "execution",
     "cuda_graphs",
     "overlap_gradients",
+    "overlap_parameters",
     "user_buffers",
     "dispatcher",
     "expert_products",

@@ -22,6 +22,7 @@ from foretrain.step.collective import Exchange, Inside, Menu, menu_of, send, sho
 from foretrain.step.collectives.line import Line
 from foretrain.step.collectives.network import Network
 from foretrain.step.strategies.strategy import Pattern
+from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
 
 
 class GroupKey(NamedTuple):
@@ -83,9 +84,16 @@ def _groups(
 
 
 @lru_cache(maxsize=1024)
-def _menus(net: Network, groups: tuple[GroupKey, ...], pattern: Pattern, *, copies: int) -> Menu:
+def _menus(
+    net: Network,
+    groups: tuple[GroupKey, ...],
+    pattern: Pattern,
+    *,
+    copies: int,
+    limit: RouterLimit = ANYWHERE,
+) -> Menu:
     """The algorithms of a pattern for groups, the first again where one has fewer."""
-    menus = [_menu(net, group, pattern, copies=copies) for group in groups]
+    menus = [_menu(net, group, pattern, copies=copies, limit=limit) for group in groups]
     height = np.arange(max(len(menu.fixed) for menu in menus))
     places = [np.where(height < len(menu.fixed), height, 0) for menu in menus]
     pairs = [*zip(menus, places, strict=True)]
@@ -98,9 +106,11 @@ def _menus(net: Network, groups: tuple[GroupKey, ...], pattern: Pattern, *, copi
 
 
 @lru_cache(maxsize=4096)
-def _menu(net: Network, group: GroupKey, pattern: Pattern, *, copies: int) -> Menu:
+def _menu(
+    net: Network, group: GroupKey, pattern: Pattern, *, copies: int, limit: RouterLimit
+) -> Menu:
     """The algorithms for one group, in every spread, as if each were an algorithm of its own."""
-    every = menu_of(net, _spreads_of(net, group), pattern, copies=copies)
+    every = menu_of(net, _spreads_of(net, group), pattern, copies=copies, limit=limit)
     order = np.lexsort((every.per_byte.ravel(), every.fixed.ravel()))[:, np.newaxis]
     return shortened(
         Menu(

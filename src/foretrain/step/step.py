@@ -200,7 +200,7 @@ def step(setting: Setting, factors: Factors) -> StepColumns:
     layer = _Slowest(setting, factors, slowest)
     times, passes = factors.passes.times, factors.passes
     moved = factors.tails.offload[slowest, factors.tail]
-    last = factors.stages.last[slowest, factors.stage]
+    last = factors.stages.last[slowest, factors.stage] + factors.tails.tied[slowest, factors.tail]
     gradients, parameters, offload = layer.of_passes(
         [passes.gradients, passes.parameters, passes.offload]
     )
@@ -321,6 +321,7 @@ def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
             buckets=tails.buckets[run].take(tail),
             update=tails.update[run].take(tail) + tails.offload[run].take(tail),
             parameters=tails.parameters[run].take(tail)
+            + tails.tied[run].take(tail)
             + found.first[run].take(stage)
             + found.last[run].take(stage)
             + _first_gathered(setting, factors, run=run),

@@ -242,7 +242,7 @@ WORDS: Final = tuple(
         r"tp(?P<tensor>\d+)(?P<convolutions>ch)?(?P<sequence_parallel>\+sp)?",
         r"grid(?P<grid>\d+(?:x\d+)*)",
         r"split (?P<split>\d+)",
-        r"cp(?P<context>\d+)(?P<exchange>a2a)?",
+        r"cp(?P<context>\d+)(?P<exchange>a2a|ag)?",
         r"pp(?P<pipeline>\d+)(?:x(?P<interleaving>\d+))?",
         r"dp(?P<data>\d+)",
         r"ep(?P<expert>\d+)(?:etp(?P<expert_tensor>\d+))?",
@@ -265,7 +265,13 @@ BETWEEN: Final = re.compile(r"\A[\s,;]+")
 MOST_LETTERS: Final = 2000
 MOST_DIGITS: Final = 9
 
-MARKS: Final = {"+sp": True, "a2a": "all_to_all", "ch": "channel", ", kept": False}
+MARKS: Final = {
+    "+sp": True,
+    "a2a": "all_to_all",
+    "ag": "all_gather",
+    "ch": "channel",
+    ", kept": False,
+}
 """Words that stand for the value of a field by being there."""
 
 TELLING: Final = {"tensor", "pipeline", "data", "micro_batch", "recompute"}

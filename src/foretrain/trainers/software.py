@@ -50,6 +50,19 @@ class AttentionKernel(StrEnum):
     CUDNN = "cudnn"
 
 
+class Update(StrEnum):
+    """How an optimizer is called."""
+
+    EACH = "each"
+    """An operation at a time, for one tensor after the other."""
+    SCRIPTED = "scripted"
+    """The same from compiled code, which an interpreter calls once for a tensor."""
+    FOREACH = "foreach"
+    """An operation at a time, for many tensors."""
+    FUSED = "fused"
+    """All operations at once, for many tensors."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Software:
     """Habits of a trainer that decide what it holds and how long kernels take.
@@ -84,15 +97,19 @@ class Software:
         fuses: whether gradients are reduced together, many tensors in one buffer (tensor fusion);
             otherwise one tensor at a time, where a replica is more than one device.
         kernel: generation of the fused attention kernel; None if there is none or not known.
-        fused: what of a layer is one kernel, in the words of entries; empty where nothing is known.
+        gathers_beside: whether updated parameters are gathered beside the next forward pass, as it
+            needs them; otherwise before it.
+        update: how the optimizer is called; None where it is not known.
+        adds_apart: whether gradients of weights are added up by kernels of their own, which a hook
+            of every tensor calls; otherwise the products add to what is there.
         casts: whether automatic mixed precision casts by kernels of its own, before and after what
             it keeps in 4 bytes.
-        random_states: whether checkpointing saves and restores the states of random numbers.
         convolutions: generation of the library that computes them.
         built: when its libraries of kernels were built, in years; None where nobody says, so that
             they know every device as well as they ever will.
         matrix_units: whether its libraries know of matrix units.
-        norm_wait: whether the update waits for the norm of all gradients, which the host reads.
+        norm_wait: whether the update waits for the norm of all gradients, or for whether any
+            overflowed, which the host reads.
     """
 
     family: str = ""
@@ -114,9 +131,10 @@ class Software:
     late: bool = False
     fuses: bool = True
     kernel: AttentionKernel | None = None
-    fused: tuple[str, ...] = ()
+    gathers_beside: bool = False
+    update: Update | None = None
+    adds_apart: bool = False
     casts: bool = False
-    random_states: bool = False
     norm_wait: bool = False
     convolutions: Convolutions = Convolutions.CHOSEN
     built: float | None = None

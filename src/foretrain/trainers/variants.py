@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from foretrain.plan.plan import Plan, Recompute
+from foretrain.plan.plan import Plan, Recompute, Sharding
 from foretrain.trainers.software import SHARED, AttentionKernel, Convolutions, Software
-from foretrain.trainers.trainer import Circumstances, Trainer, words_of
+from foretrain.trainers.trainer import Circumstances, Trainer
 from foretrain.trainers.vocabulary import HABITS, OPTIONS
 from foretrain.workload.gradients import GradientCodec
 from foretrain.workload.graph import Model
@@ -83,6 +83,8 @@ def _matters(option: str, known: Variant) -> bool:
         "sharding": plan.data * plan.context > 1,
         "gradients": plan.data * plan.context > 1,
         "overlap_gradients": plan.data * plan.context > 1 and model.tokens > 1,
+        "overlap_parameters": plan.data * plan.context > 1
+        and plan.sharding in (Sharding.OPTIMIZER, Sharding.GRADIENTS),
         "dispatcher": model.experts,
         "expert_products": model.experts,
         "channels_last": model.tokens == 1,
@@ -147,6 +149,9 @@ _APPLIED: Final[Mapping[str, Callable[[Variant, Any], Variant]]] = MappingProxyT
         "recompute": _recompute,
         "gradients": _gradients,
         "overlap_gradients": lambda known, on: _driven(known, lambda it: replace(it, late=not on)),
+        "overlap_parameters": lambda known, on: _driven(
+            known, lambda it: replace(it, gathers_beside=on)
+        ),
         "channels_last": _relays,
         "user_buffers": lambda known, on: _driven(known, lambda it: replace(it, overlaps=on)),
         "dispatcher": lambda known, once: _driven(known, lambda it: replace(it, once=once)),
@@ -222,29 +227,27 @@ def usual(
 
 def accustomed(software: Software, trainer: Trainer, at: Circumstances) -> Software:
     """Software with those habits of a trainer that are the same whatever it trains."""
-    fused = trainer.habit("fused")
-    line = None if fused is None else fused.at(at)
-    convolutions = _value(trainer, "convolutions", at)
-    units = _value(trainer, "matrix_units", at)
+    convolutions = _habit(trainer, "convolutions", at)
+    units = _habit(trainer, "matrix_units", at)
     return replace(
         software,
-        fused=() if line is None or line.value == "none" else words_of(line.value),
+        update=_habit(trainer, "update", at),
+        adds_apart=_does(trainer, "weight_gradients", at),
         casts=_does(trainer, "casts", at),
-        random_states=_does(trainer, "random_states", at),
         norm_wait=_does(trainer, "norm_wait", at),
         convolutions=Convolutions.CHOSEN if convolutions is None else convolutions,
-        built=_value(trainer, "libraries", at),
+        built=_habit(trainer, "libraries", at),
         matrix_units=units is None or units,
     )
 
 
 def _does(trainer: Trainer, habit: str, at: Circumstances) -> bool:
     """Whether a trainer has a habit that it may have or not; not, where nothing is known."""
-    return bool(_value(trainer, habit, at))
+    return bool(_habit(trainer, habit, at))
 
 
-def _value(trainer: Trainer, habit: str, at: Circumstances) -> Any:  # noqa: ANN401
-    """What the word for a habit means; None where nothing is known."""
+def _habit(trainer: Trainer, habit: str, at: Circumstances) -> Any:  # noqa: ANN401
+    """What a trainer's habit means; None where nothing is known."""
     found = trainer.habit(habit)
     line = None if found is None else found.at(at)
     return None if line is None else HABITS[habit].values[line.value].value

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from foretrain.plan.plan import ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
-from foretrain.trainers.software import AttentionKernel, Convolutions, Execution
+from foretrain.trainers.software import AttentionKernel, Convolutions, Execution, Update
 from foretrain.units import years
 from foretrain.workload.gradients import CODECS, FP32
 from foretrain.workload.operator import Attention
@@ -210,14 +210,6 @@ OPTIONS: Final[Mapping[str, Term]] = MappingProxyType(
             "fp32 as it is",
             "tf32 for fp32",
         ),
-        "master_weights": _kind(
-            "copies of the weights for the optimizer",
-            {
-                "fp32": ("fp32", "a copy of the weights in fp32"),
-                "remainders": ("remainders", "the lower halves of weights in fp32"),
-                "none": ("none", "no other copy of the weights"),
-            },
-        ),
     }
 )
 """What may be set."""
@@ -255,19 +247,12 @@ HABITS: Final[Mapping[str, Term]] = MappingProxyType(
                 "apart": (True, "casts are kernels of their own"),
             },
         ),
-        "fused": _words(
-            "what of a layer is one kernel",
-            "none",
-            "norm",
-            "bias-gelu",
-            "bias-swiglu",
-            "bias-dropout-add",
-            "softmax",
-            "rope",
-            "cross-entropy",
-            "weight-gradients",
-            "batch-norm-relu",
-            "optimizer",
+        "weight_gradients": _kind(
+            "how gradients of weights are added up",
+            {
+                "within": (False, "products add to the gradients of weights"),
+                "apart": (True, "gradients of weights are added up by kernels of their own"),
+            },
         ),
         "convolutions": _kind(
             "generation of the library of convolutions",
@@ -294,10 +279,14 @@ HABITS: Final[Mapping[str, Term]] = MappingProxyType(
             "no library for matrix units",
             "libraries for matrix units",
         ),
-        "random_states": _switch(
-            "whether checkpointing saves and restores the states of random numbers",
-            "no states of random numbers in checkpoints",
-            "states of random numbers saved at every checkpoint",
+        "update": _kind(
+            "how the optimizer is called",
+            {
+                "each": (Update.EACH, "an update operation by operation, tensor by tensor"),
+                "scripted": (Update.SCRIPTED, "an update compiled for one tensor, called for each"),
+                "foreach": (Update.FOREACH, "an update operation by operation, for many tensors"),
+                "fused": (Update.FUSED, "an update by one kernel for many tensors"),
+            },
         ),
         "selective": _kind(
             "what selective recomputation computes twice",

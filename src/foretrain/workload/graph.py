@@ -289,6 +289,9 @@ class Operators:
     backward_seconds: Floats
     filters: Floats
     channels: Floats
+    tensors: Floats
+    groups: Floats
+    most: Floats
     until: Floats
 
     def take(self, rows: NDArray[np.intp]) -> Operators:
@@ -382,10 +385,7 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.output,
         operator.trainable,
         operator.stored or 0.0,
-        operator.experts,
-        operator.imbalance,
-        operator.routed,
-        operator.copies,
+        *(operator.experts, operator.imbalance, operator.routed, operator.copies),
         operator.keys,
         operator.queries,
         operator.family,
@@ -395,6 +395,6 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.reach,
         -1.0 if operator.seconds is None else operator.seconds,
         operator.backward_seconds,
-        operator.filters,
-        operator.channels,
+        *(operator.filters, operator.channels),
+        *(operator.tensors, operator.groups, operator.most),
     )

@@ -187,6 +187,8 @@ class Operator:
         imbalance: tokens of the busiest member of the expert axis over the mean.
         routed: values that the expert axis exchanges before (dispatch) or after (combine) it.
         copies: experts that each of those goes to, a token counted once for each of them.
+        groups: equal parts of all experts, neighbours each.
+        most: of these in which a token's experts may lie.
         keys: values of keys and values that queries of other tokens meet: what the context axis
             passes around.
         queries: values of queries and outputs, which it exchanges where it divides heads.
@@ -228,6 +230,8 @@ class Operator:
     imbalance: float = 1.0
     routed: float = 0.0
     copies: int = 1
+    groups: int = field(default=1, metadata={"if_set": True})
+    most: int = field(default=1, metadata={"if_set": True})
     keys: float = 0.0
     queries: float = 0.0
     family: KernelFamily = KernelFamily.GENERAL
@@ -272,11 +276,16 @@ class Operator:
 
     @property
     def tensors(self) -> int:
-        """Tensors of them: a product's matrices and its bias, or a norm's scale and shift."""
+        """Tensors of them: a product's matrices and its bias, or a norm's scale and shift.
+
+        Of experts, those of one.
+        """
         if not self.trainable:
             return 0
         product = self.matrices
-        return 2 if product is None else 1 + (self.weights > product.depth * product.columns)
+        if product is None:
+            return 2
+        return 1 + (self.weights > product.batch * product.depth * product.columns)
 
 
 def matmul(

@@ -93,7 +93,11 @@ class Precision(StrEnum):
     FP16 = "fp16"
     BF16 = "bf16"
     FP8 = "fp8"
-    """One scale per matrix. Source: micikevicius2022."""
+    """One scale per matrix, known from the steps before (delayed). Source: micikevicius2022."""
+    FP8_CURRENT = "fp8-current"
+    """One scale per matrix, sought in it before it is made narrow. Source: transformer-engine."""
+    FP8_BLOCK = "fp8-block"
+    """Four bytes of scale per 128 values. Source: deepseek2024v3, section 3.3.2."""
     MXFP8 = "mxfp8"
     """One byte of scale per 32 values. Source: ocp-mx, section 5."""
     NVFP4 = "nvfp4"
@@ -102,7 +106,8 @@ class Precision(StrEnum):
     @property
     def peak(self) -> str:
         """The field of `cluster.device.Peak` with the FLOP/s of its products."""
-        return {Precision.MXFP8: "fp8", Precision.NVFP4: "fp4"}.get(self, self.value)
+        fours = {Precision.NVFP4: "fp4"}
+        return fours.get(self, "fp8" if self in EIGHT_BITS else self.value)
 
     @property
     def value_bytes(self) -> float:
@@ -114,6 +119,8 @@ class Precision(StrEnum):
         """Bytes of one value that a matrix product reads, its part of a scale included."""
         narrow = {
             Precision.FP8: 1.0,
+            Precision.FP8_CURRENT: 1.0,
+            Precision.FP8_BLOCK: 1.0 + 4.0 / 128,
             Precision.MXFP8: 1.0 + 1.0 / 32,
             Precision.NVFP4: 0.5 + 1.0 / 16,
         }
@@ -124,10 +131,12 @@ class Precision(StrEnum):
         """Bytes moved to make one value ready for a product; 0 where products read it as it is.
 
         A narrow value is read at the precision of activations and written once for each of the two
-        products that it meets, which sum over different dimensions. Four bits need a scale of the
-        whole matrix besides, for which it is read once more. Source: transformer-engine.
+        products that it meets, which sum over different dimensions. A scale of the whole matrix
+        that is sought in it takes another reading; four bits need one besides those of blocks.
+        Source: transformer-engine.
         """
-        reads = {Precision.NVFP4: 2.0}.get(self, 1.0)
+        sought = self in (Precision.FP8_CURRENT, Precision.NVFP4)
+        reads = 2.0 if sought else 1.0
         narrow = self.product_bytes < self.value_bytes
         return reads * self.value_bytes + 2.0 * self.product_bytes if narrow else 0.0
 
@@ -135,12 +144,19 @@ class Precision(StrEnum):
     def cast_kernels(self) -> int:
         """Kernels that make one matrix narrow.
 
-        A scale of the whole matrix is sought before; scales of blocks are laid out anew for each of
-        the two products.
+        A scale of the whole matrix is sought before, unless it is known from steps before; scales
+        of blocks of 32 and 16 are laid out anew for each of the two products.
 
         Source: transformer-engine (from memory).
         """
-        return {Precision.FP8: 2, Precision.MXFP8: 3, Precision.NVFP4: 4}.get(self, 0)
+        kernels = {
+            Precision.FP8: 1,
+            Precision.FP8_CURRENT: 2,
+            Precision.FP8_BLOCK: 1,
+            Precision.MXFP8: 3,
+            Precision.NVFP4: 4,
+        }
+        return kernels.get(self, 0)
 
     @property
     def cast_calls(self) -> int:
@@ -163,6 +179,10 @@ class Precision(StrEnum):
         Source: korthikanti2022, section 4.1 (18 bytes per parameter with Adam in all).
         """
         return 4.0
+
+
+EIGHT_BITS = frozenset({Precision.FP8, Precision.FP8_CURRENT, Precision.FP8_BLOCK, Precision.MXFP8})
+"""Precisions of products in eight bits, by recipe."""
 
 
 class Optimizer(StrEnum):

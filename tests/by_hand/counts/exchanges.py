@@ -57,6 +57,10 @@ def context(g):
         return _exchanged("context")
     if g.plan.exchange is ContextExchange.RING:
         size = VALUE * TOKENS * 2 * KEY / g.t * passed_on(g.c)
+        times, calls = 1 + 2 + g.covered, g.c - 1
+    elif g.plan.exchange is ContextExchange.ALL_GATHER:
+        # grattafiori2024, section 3.3.2: gathered, again, and gradients scattered.
+        size = VALUE * TOKENS * 2 * KEY / g.t * passed_on(g.c)
         times, calls = 1 + 2 + g.covered, 1
     else:
         size = VALUE * TOKENS * (QUERY + 2 * KEY + QUERY) / (g.t * g.c) * passed_on(g.c)

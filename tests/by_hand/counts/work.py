@@ -113,13 +113,27 @@ def traffic(g):
     # Loss: the logits, and 16 bytes a value in fp32 there, 12 back (korthikanti2022, section 4.3).
     loss = tuple((VALUE + more) * TOKENS * VOCABULARY / divided for more in (16, 12))
     head = _added((2 * stream, 3 * stream), _product(HIDDEN, VOCABULARY, outer=g.t, g=g), loss)
-    again = g.covered * block[0]
+    merged = _merged(g)
+    again = g.covered * (block[0] + merged[0])
     if g.plan.recompute is Recompute.SELECTIVE:
         again = _selected_traffic(g)
+    block = _added(block, merged)
     return {
         "traffic forward": (embedding[0], block[0], head[0]),
         "traffic backward": (embedding[1], block[1] + again, head[1]),
+        "traffic context": (0, sum(merged) + g.covered * merged[0], 0),
     }
+
+
+def _merged(g):
+    """liu2023, section 3: what each block that came round gave is added to what is there.
+
+    Outputs of all queries; back the gradients of queries, keys and values. Three operands each.
+    """
+    if g.plan.exchange is not ContextExchange.RING:
+        return 0, 0
+    operands = 3 * VALUE * TOKENS / (g.c * g.t) * (g.c - 1)
+    return operands * QUERY, operands * (QUERY + 2 * KEY)
 
 
 def _added(*passes):
@@ -158,8 +172,10 @@ def _core_traffic(g):
         return ends, 2 * ends
     # Queries and outputs of all heads; each head reads the keys and values that it shares.
     operands, scores = VALUE * TOKENS * QUERY, VALUE * HEADS * ATTENDED
+    # Who gathers keys reads those of all tokens; who exchanges heads, those of its heads.
+    members = g.t if g.plan.exchange is ContextExchange.ALL_GATHER else divided
     keys = VALUE * TOKENS * QUERY
-    product = (operands / divided) + keys / (g.t * g.c) + scores / divided
+    product = (operands / divided) + keys / members + scores / divided
     return 2 * product + 2 * scores / divided, 4 * product + 3 * scores / divided
 
 

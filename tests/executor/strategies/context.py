@@ -1,4 +1,4 @@
-"""Context parallelism: members share the tokens of each sample, in a ring or by their heads.
+"""Context parallelism: members share the tokens of each sample, in a ring, all keys or by heads.
 
 A member has one block of tokens from the front and one from the back of a sample.
 """
@@ -55,6 +55,31 @@ class Ring:
             if step < members - 1:
                 partial = self._group.turn(partial, BACKWARD)
         return slope, *partial
+
+
+class Gathered:
+    """Keys and values of all are gathered in either pass, sums of gradients scattered."""
+
+    def __init__(self, group, tokens):
+        self._group = group
+        order = [places_of(each, group.size, tokens) for each in range(group.size)]
+        self._places = (order[group.place], np.concatenate(order))
+        self._kept = []
+
+    def forward(self, query, key, value):
+        results = attend(query, *self._all(key, value, FORWARD), places=self._places)
+        self._kept.append((query, key, value, *results))
+        return results[0]
+
+    def backward(self, gradient):
+        query, key, value, *results = self._kept.pop(0)
+        inputs = (query, *self._all(key, value, BACKWARD))
+        slope, *of_all = attend_back(gradient, inputs, results, places=self._places)
+        parts = np.split(np.stack(of_all), self._group.size, axis=3)
+        return slope, *self._group.reduce_scatter(parts, BACKWARD)
+
+    def _all(self, key, value, purpose):
+        return np.concatenate(self._group.all_gather(np.stack([key, value]), purpose), axis=3)
 
 
 class Heads:

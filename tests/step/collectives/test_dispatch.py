@@ -12,6 +12,7 @@ from tests.examples import few
 from foretrain.step.collectives import dispatch, pairwise
 from foretrain.step.collectives.dispatch import distinct_share
 from foretrain.step.collectives.group import group
+from foretrain.workload.parts.experts import RouterLimit
 
 units = st.integers(1, 1024)
 copies = st.integers(1, 32)
@@ -60,3 +61,21 @@ def test_forwarding_sends_once_to_a_node_while_others_are_handed_on_inside():
     assert seconds(dispatch.forwarded, 4, 8, net=chained, chosen=2) == 0.75 + outside
     # On links of one kind nothing overlaps.
     assert seconds(dispatch.forwarded, 4, 8, net=TWO, chosen=2) == 0.75 + outside + within
+
+
+def test_eight_experts_in_four_of_eight_nodes_lie_on_three_and_a_half():
+    # deepseek2024v3, section 3.2.2: 4 (1 - (3/4)^8) of them.
+    limit = RouterLimit(groups=8, most=4)
+    nodes, devices, few = (np.array([each]) for each in (8.0, 64.0, 2.0))
+    assert 8 * distinct_share(nodes, 8, limit)[0] == pytest.approx(3.5995, abs=1e-4)
+    # Devices of these nodes: 32 (1 - (31/32)^8). Two halves: one is missed by 4 groups in 1 of 16.
+    assert 8 * distinct_share(devices, 8, limit)[0] == pytest.approx(7.1776, abs=1e-4)
+    assert 8 * distinct_share(few, 8, limit)[0] == pytest.approx(15 / 8, rel=0.01)
+
+
+@few(50)
+@given(count=units, chosen=copies, groups=st.sampled_from([1, 2, 4, 8]), most=st.integers(1, 8))
+def test_limited_routers_reach_no_more_than_others(count, chosen, groups, most):
+    limit = RouterLimit(groups=groups, most=min(most, groups))
+    reached = distinct_share(np.array([float(count)]), chosen, limit)[0]
+    assert 1 - 1e-9 <= chosen * reached <= chosen * share(count, chosen) * (1 + 1e-9)

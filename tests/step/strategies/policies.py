@@ -36,6 +36,7 @@ POLICIES = {
     "tensor": {"tensor": 2},
     "sequence": {"tensor": 2, "sequence_parallel": True},
     "ring": {"context": 2, "exchange": ContextExchange.RING},
+    "gathered keys": {"context": 2, "exchange": ContextExchange.ALL_GATHER},
     "all-to-all": {"context": 2, "exchange": ContextExchange.ALL_TO_ALL},
     "spatial": {"context": 4, "grid": (2, 2)},
     "spatial front": {"context": 4, "grid": (4, 1), "split": 3},
@@ -72,7 +73,11 @@ REFUSED = {
     *((each, "experts") for each in PICTURED),  # a network for pictures has none
     *((each, "tensor experts") for each in PICTURED),
     *((each, "sequence") for each in PICTURED),  # nor tokens
-    *((each, tokens) for each in ("filter", "channel") for tokens in ("ring", "all-to-all")),
+    *(
+        (each, tokens)
+        for each in ("filter", "channel")
+        for tokens in ("ring", "gathered keys", "all-to-all")
+    ),
 }
 """Pairs that are plans but must not combine."""
 

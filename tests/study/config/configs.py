@@ -99,6 +99,8 @@ DEEPSEEK_V2 = {
     "q_lora_rank": 1536,
     "moe_intermediate_size": 1536,
     "n_routed_experts": 160,
+    "n_group": 8,
+    "topk_group": 3,
 }
 DEEPSEEK_V3 = {
     **DEEPSEEK_V2,
@@ -106,6 +108,7 @@ DEEPSEEK_V3 = {
     "model_type": "deepseek_v3",
     "moe_intermediate_size": 2048,
     "n_routed_experts": 256,
+    "topk_group": 4,
     "n_shared_experts": 1,
     "num_experts_per_tok": 8,
     "first_k_dense_replace": 3,
@@ -117,6 +120,8 @@ KIMI_K2 = {
     "num_attention_heads": 64,
     "vocab_size": 163840,
     "n_routed_experts": 384,
+    "n_group": 1,
+    "topk_group": 1,
     "first_k_dense_replace": 1,
 }
 QWEN_3_MOE = {

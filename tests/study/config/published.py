@@ -33,7 +33,7 @@ BESIDE = {
     "phi-3-mini": {**OF_LLAMA, "attention_bias": False, "resid_pdrop": 0.0, "embd_pdrop": 0.0},
     "gpt-oss-20b": {**OF_LLAMA, "attention_bias": True, "swiglu_limit": 7.0},
     "deepseek-v2-lite": {**OF_LLAMA, "attention_bias": False, "topk_method": "greedy"},
-    "deepseek-v2": {**OF_LLAMA, "attention_bias": False, "n_group": 8, "topk_group": 3},
+    "deepseek-v2": {**OF_LLAMA, "attention_bias": False, "topk_method": "group_limited_greedy"},
     "deepseek-v3": {**OF_LLAMA, "attention_bias": False, "topk_method": "noaux_tc"},
     "gpt-2": {
         **OF_GPT,

@@ -12,7 +12,6 @@ from types import MappingProxyType
 from foretrain.cluster.cluster import Cluster
 from foretrain.plan.plan import (
     AXES,
-    ContextExchange,
     Offload,
     Plan,
     Schedule,
@@ -149,7 +148,7 @@ def _tensor(site: Site) -> str:
 def _context(site: Site) -> str:
     if site.plan.context == 1:
         return "no context axis"
-    how = "all-to-all" if site.plan.exchange is ContextExchange.ALL_TO_ALL else "ring"
+    how = site.plan.exchange.name.lower().replace("_", "-")
     return f"context {site.plan.context}, {how} {_over(site, 'context')}"
 
 

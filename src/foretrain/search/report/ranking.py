@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
-from foretrain.plan.plan import ContextExchange, Offload, Plan, Recompute, Sharding
+from foretrain.plan.plan import Offload, Plan, Recompute, Sharding
 from foretrain.search.proposal import Proposal
 from foretrain.search.result import ParetoPoint, SearchResult
 from foretrain.show.table import Column, Shown, Table, table
@@ -16,8 +16,8 @@ from foretrain.units import DOLLARS
 
 
 def _context(plan: Plan) -> str:
-    exchanged = plan.context > 1 and plan.exchange is ContextExchange.ALL_TO_ALL
-    return f"{plan.context}{' a2a' if exchanged else ''}"
+    exchanged = ("", " a2a", " ag")[plan.exchange] * (plan.context > 1)
+    return f"{plan.context}{exchanged}"
 
 
 RECOMPUTE: Final = {Recompute.NONE: "none", Recompute.SELECTIVE: "sel", Recompute.FULL: "full"}

@@ -12,6 +12,7 @@ from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.network import Network, Wire
 from foretrain.step.collectives.topologies import SHAPES, Extent
 from foretrain.step.collectives.tuning import MORE_NODES
+from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,6 +66,7 @@ class Group:
         stretches: one per level, innermost first.
         piece: bytes that a member receives before it hands them on.
         copies: receivers of each value, drawn from all members, where it counts once for each.
+        limit: groups of experts from which they are drawn.
         staged: seconds that a byte of a message between neighbours takes longer than its links.
         staged_start: seconds that it starts later.
     """
@@ -72,6 +74,7 @@ class Group:
     stretches: tuple[LevelUse, ...]
     piece: float
     copies: int = 1
+    limit: RouterLimit = ANYWHERE
     staged: float = 0.0
     staged_start: float = 0.0
 
@@ -103,13 +106,16 @@ Algorithm = Callable[[Group], Line]
 """A way to do a collective: what a group takes for it, its start-up apart."""
 
 
-def group(inside: Sequence[Number], net: Network, *, copies: int = 1) -> Group:
+def group(
+    inside: Sequence[Number], net: Network, *, copies: int = 1, limit: RouterLimit = ANYWHERE
+) -> Group:
     """The levels of a network as groups use them.
 
     Args:
         inside: members that share a group of each level, innermost first; the last is all.
         net: the levels.
         copies: receivers of each value, for a dispatch.
+        limit: groups of experts from which they are drawn.
     """
     below = [np.ones_like(inside[0]), *inside[:-1]]
     levels = zip(net.wires, inside, below, strict=True)
@@ -118,6 +124,7 @@ def group(inside: Sequence[Number], net: Network, *, copies: int = 1) -> Group:
         stretches=stretches,
         piece=net.piece,
         copies=copies,
+        limit=limit,
         staged=net.staged,
         staged_start=net.staged_start,
     )

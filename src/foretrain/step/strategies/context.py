@@ -3,8 +3,11 @@
 Everything but attention works on tokens one by one, so a member has its part of the tokens and
 nothing is exchanged. In attention every query meets every key before it:
 
-- ring: the keys and values of every member go round while it attends to those it has. The backward
-  pass sends them round again, and their gradients with them. Attention hides what it can.
+- ring: the keys and values of every member go round, from neighbour to neighbour, while it attends
+  to those it has. The backward pass sends them round again, and their gradients with them.
+  Attention hides what it can.
+- all-gather: the keys and values of all members are gathered, and attention waits for them. The
+  backward pass gathers them again and scatters the sums of their gradients.
 - all-to-all: members exchange their tokens for heads before attention, and back after it: queries,
   keys, values and outputs, each by itself; nothing hides it.
 
@@ -12,7 +15,7 @@ A member takes one block of tokens from the front and one from the back of a sam
 have the same part of the causal half.
 
 Source: liu2023, section 3 (ring); jacobs2023, section 3 (all-to-all); grattafiori2024, section
-3.3.2 (two blocks each).
+3.3.2 (two blocks each; all-gather); megatron-core, cp_comm_type (which of them can be hidden).
 """
 
 from __future__ import annotations
@@ -44,17 +47,22 @@ def tokens_shared(plans: PlanTable) -> Column:
 
 
 def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
-    """Keys and values that go round, or tokens that become heads and back."""
+    """Keys and values that go round or are gathered, or tokens that become heads and back."""
     shared = tokens_shared(plans) > 1
     if not shared.any():
         return ()
     ring = shared & (plans.exchange == ContextExchange.RING)
     heads = shared & (plans.exchange == ContextExchange.ALL_TO_ALL)
-    round_trip = operators.keys * ring / plans.tensor
+    block = operators.keys * ring / (plans.tensor * plans.context)
+    together = shared & (plans.exchange == ContextExchange.ALL_GATHER)
+    gathered = operators.keys * together / plans.tensor
+    hops = plans.context - 1.0
     each = heads / (2.0 * plans.tensor * plans.context)
     return (
-        _transfer(Phase.FORWARD, Pattern.ALL_GATHER, round_trip),
-        _transfer(Phase.BACKWARD, Pattern.ALL_GATHER, round_trip, times=2.0),
+        _transfer(Phase.FORWARD, Pattern.SEND, block, times=hops),
+        _transfer(Phase.BACKWARD, Pattern.SEND, block, times=2.0 * hops),
+        _transfer(Phase.FORWARD, Pattern.ALL_GATHER, gathered, times=1.0),
+        _transfer(Phase.BACKWARD, Pattern.ALL_GATHER, gathered, times=2.0),
         *(
             _transfer(phase, Pattern.ALL_TO_ALL, both * each, times=2.0)
             for phase in Phase
@@ -68,7 +76,7 @@ def _transfer(
     pattern: Pattern,
     values: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
     *,
-    times: float = 1.0,
+    times: Column | float,
 ) -> Transfer:
     return Transfer(
         axis=Axis.CONTEXT,
@@ -76,7 +84,7 @@ def _transfer(
         pattern=pattern,
         values=values,
         times=times,
-        beside=pattern is Pattern.ALL_GATHER,
+        beside=pattern is Pattern.SEND,
     )
 
 

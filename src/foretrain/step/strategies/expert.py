@@ -20,6 +20,7 @@ from foretrain.plan.table import Column, PlanTable
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
 from foretrain.step.strategies.tensor import token_degree
 from foretrain.workload.graph import Operators
+from foretrain.workload.parts.experts import RouterLimit
 
 
 def expert_replicas(plans: PlanTable) -> Column:
@@ -51,15 +52,17 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
         return ()
     tokens = plans.context * token_degree(plans)
     values = operators.routed * operators.imbalance * (plans.expert > 1) / tokens
+    routers = np.hstack([operators.copies, operators.groups, operators.most])
     return tuple(
         Transfer(
             axis=Axis.EXPERT,
             phase=phase,
             pattern=Pattern.DISPATCH,
-            values=values * (operators.copies == copies),
-            copies=int(copies),
+            values=values * (routers == router).all(axis=1, keepdims=True),
+            copies=int(router[0]),
+            limit=RouterLimit(groups=int(router[1]), most=int(router[2])),
         )
-        for copies in np.unique(operators.copies[operators.routed > 0])
+        for router in np.unique(routers[operators.routed.ravel() > 0], axis=0)
         for phase in Phase
     )
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from foretrain.plan.table import Column, PlanTable
 from foretrain.workload.graph import Operators
+from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
 from foretrain.workload.workload import Workload
 
 Divisor = NDArray[np.float64] | float
@@ -118,8 +119,9 @@ class Transfer:
         phase: forward or backward pass.
         pattern: what the group does.
         values: elements per sample; 0 where nothing is exchanged. [operator, plan]
-        times: how often.
+        times: how often. [plan]
         copies: receivers of a token, which `values` counts as often; for a dispatch.
+        limit: groups of experts from which those are chosen.
         beside: whether it runs beside the attention of the layer, which waits for what is left.
     """
 
@@ -127,8 +129,9 @@ class Transfer:
     phase: Phase
     pattern: Pattern
     values: NDArray[np.float64]
-    times: float = 1.0
+    times: Column | float = 1.0
     copies: int = 1
+    limit: RouterLimit = ANYWHERE
     beside: bool = False
 
 

@@ -190,6 +190,8 @@ def deepseek_v2(config: Config, *, router_bias: bool = False) -> Decoder:
             each=FeedForward(width=width, gated=True),
             shared=FeedForward(width=shared * width, gated=True) if shared else None,
             router_bias=router_bias,
+            groups=int(config.number("n_group", 1)),
+            most=int(config.number("topk_group", 1)),
         ),
     )
 

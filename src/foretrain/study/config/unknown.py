@@ -241,5 +241,7 @@ def _experts(config: Config, assumed: list[str], dense: FeedForward) -> dict[str
             each=replace(dense, width=each),
             shared=replace(dense, width=shared) if shared else None,
             router_bias=config.keys.get("topk_method") == "noaux_tc",
+            groups=int(config.number("n_group", 1)),
+            most=int(config.number("topk_group", 1)),
         ),
     }

@@ -10,7 +10,7 @@ deepseek2024v3, section 3.2.3 (recomputation).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from foretrain.errors import InputError
 from foretrain.workload.operator import (
@@ -24,6 +24,25 @@ from foretrain.workload.operator import (
 )
 from foretrain.workload.parts.feed_forward import FeedForward, activation, feed_forward
 from foretrain.workload.parts.stream import Division, HiddenStates, at_least, linear
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouterLimit:
+    """Groups of experts, and of how many of them a token may choose its experts.
+
+    Attributes:
+        groups: equal parts of all experts, neighbours each.
+        most: of these that a token may reach.
+
+    Source: deepseek2024v3, section 2.1.2 (node-limited routing).
+    """
+
+    groups: int = 1
+    most: int = 1
+
+
+ANYWHERE = RouterLimit()
+"""Experts that are chosen from all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +62,9 @@ class Experts:
             the rest is padding. None drops no token.
         imbalance: tokens of the busiest member of the expert axis over the mean, where no token is
             dropped.
+        groups: equal parts of the experts, neighbours each, in some of which a token looks for its
+            own; 1 where it looks in all.
+        most: groups in which it looks.
         clamped: whether both branches of a gated expert are clamped before one gates the other.
     """
 
@@ -55,6 +77,8 @@ class Experts:
     latent: int | None = None
     capacity: float | None = None
     imbalance: float = 1.0
+    groups: int = field(default=1, metadata={"if_set": True})
+    most: int = field(default=1, metadata={"if_set": True})
     clamped: bool = False
 
     def __post_init__(self) -> None:
@@ -64,6 +88,11 @@ class Experts:
         if self.chosen > self.count:
             raise InputError(
                 f"Experts.chosen must be at most the {self.count} experts, got {self.chosen}."
+            )
+        if not (1 <= self.most <= self.groups and self.count % self.groups == 0):
+            raise InputError(
+                f"Experts.groups must divide the {self.count} experts and hold Experts.most of "
+                f"them, got {self.groups} groups of which a token reaches {self.most}."
             )
         if self.capacity is not None and not self.capacity > 0:
             raise InputError(f"Experts.capacity must be above 0, got {self.capacity}.")
@@ -215,6 +244,8 @@ def _exchange(name: str, shape: Experts, stream: HiddenStates, *, kernels: int) 
         imbalance=shape.imbalance,
         routed=values,
         copies=shape.chosen,
+        groups=shape.groups,
+        most=shape.most,
     )
 
 
