@@ -66,6 +66,12 @@ Source: validation/device/host.py (an operation of Adam takes half a call withou
 the coefficients of `host`.
 """
 
+COMPILED_CALL: Final = 0.4
+"""The same where compiled code calls: a dispatch and a start without an interpreter.
+
+Source: priors of `host.kernel` (6 microseconds) beside those fitted to calls of 12 to 20.
+"""
+
 TOGETHER: Final = 36.0
 """Tensors that one launch takes, where an operation is called for many tensors at once.
 
@@ -111,15 +117,15 @@ def _called(setting: Setting, held: Held) -> Column:
     tensors = held.of_stage("layers" if software.flat else "tensors", run)
     launches = np.ceil(tensors / TOGETHER)
     operations = OPERATIONS[setting.workload.optimizer]
-    # Of each tensor, or of each list of them: calls, and what compiled code starts besides.
+    # Of each tensor, or of each list of them.
     many = tensors if software.update in (Update.EACH, Update.SCRIPTED) else launches
-    calls, kernels = {
-        Update.EACH: (CLIPPING + operations, 0.0),
-        Update.SCRIPTED: (CLIPPING + 1.0, operations - 1.0),
-        Update.FOREACH: (CLIPPING + operations, 0.0),
-        Update.FUSED: (CLIPPING + 1.0, 0.0),
+    calls = {
+        Update.EACH: PLAIN_CALL * (CLIPPING + operations),
+        Update.SCRIPTED: PLAIN_CALL * (CLIPPING + 1.0) + COMPILED_CALL * (operations - 1.0),
+        Update.FOREACH: PLAIN_CALL * (CLIPPING + operations),
+        Update.FUSED: PLAIN_CALL * (CLIPPING + 1.0),
     }[software.update]
-    return many * (calls * PLAIN_CALL * setting.rate.launch + kernels * setting.rate.kernel)
+    return many * calls * setting.rate.launch
 
 
 def _moved(setting: Setting, held: Held) -> tuple[Floats, Floats]:
