@@ -84,6 +84,10 @@ NARROW_LOSS: Final = Lore(
 """Whether logits and their loss stay in 16 bits."""
 
 
+UNSHIFTED: Final = "2025-03"
+"""Since when labels are shifted instead of logits (transformers 4.49, loss_utils.py)."""
+
+
 def kernels_of(run: MeasuredRun, *, adapts: bool) -> Kernels:
     """What notes say is fused.
 
@@ -103,7 +107,7 @@ def kernels_of(run: MeasuredRun, *, adapts: bool) -> Kernels:
             (Fusing.LIGER, Loss.FUSED_LINEAR),
             (Fusing.CHUNKED, Loss.CHUNKED),
             (Fusing.CROSS_ENTROPY, Loss.FUSED),
-            (None, Loss.WHOLE),
+            (None, Loss.WHOLE if run.date >= UNSHIFTED else Loss.SHIFTED),
         )
         if word is None or word in said
     )

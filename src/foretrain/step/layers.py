@@ -54,6 +54,7 @@ class LayerMemory:
         trained: parameters that are trained. [holding, kind, combination]
         kept: bytes of one micro-batch kept for the backward pass.
         transient: bytes of a layer while it is computed again.
+        passing: bytes beside what it keeps while its gradients are found.
         unpacked: bytes of the largest product's weights at the precision in which it reads them,
             where they are stored in fewer.
     """
@@ -62,6 +63,7 @@ class LayerMemory:
     trained: Floats
     kept: Floats
     transient: Floats
+    passing: Floats
     unpacked: Floats
 
 
@@ -139,7 +141,7 @@ class _Computed:
 
 def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     """What every kind of layer takes, for each row of `plans`."""
-    everything, dropped, *sums = by_layer(setting.parts, plans, _amounts)
+    everything, dropped, passing, *sums = by_layer(setting.parts, plans, _amounts)
     model, value_bytes = setting.workload.model, setting.workload.precision.value_bytes
     boundary = boundary_of(setting.operators, plans)
     inputs = np.array([[layer.input] for layer in model.layers])
@@ -157,6 +159,7 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
         kept=staying(part=twice),
         # A layer that is computed again is whole, however many others are not.
         transient=everything - staying(part=np.ceil(twice)),
+        passing=passing,
         unpacked=_unpacked(setting, plans),
     )
 
@@ -348,12 +351,15 @@ def _unpacked(setting: Setting, plans: PlanTable) -> Floats:
 
 
 def _amounts(part: Part, plans: PlanTable) -> list[Floats]:
-    """Bytes kept, those of them that are dropped, weights and trained parameters, by holding."""
+    """Bytes kept, those of them that are dropped, what passes, weights and trained by holding."""
     operators, amounts = part.operators, part.amounts
     share = share_of(operators, plans)
-    kept = amounts.kept * _exists(operators, plans) * plans.micro_batch / share.kept
+    exists = _exists(operators, plans)
+    kept, passing = (
+        each * exists * plans.micro_batch / share.kept for each in (amounts.kept, amounts.passing)
+    )
     held = [each / share.weights for each in (*amounts.weights, *amounts.trained)]
-    return [kept, kept * operators.dropped, *held]
+    return [kept, kept * operators.dropped, passing, *held]
 
 
 def _computed(setting: Setting, plans: PlanTable) -> _Computed:

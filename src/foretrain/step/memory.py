@@ -20,6 +20,7 @@ from foretrain.coefficients.memory import MemoryErrors
 from foretrain.plan.plan import Sharding
 from foretrain.plan.table import Column, Flags
 from foretrain.step.held import Held, Run
+from foretrain.step.peak import Moment, Phase, fullest
 from foretrain.step.placements import replicas_of
 from foretrain.step.setting import Setting
 from foretrain.step.strategies import owners_of
@@ -30,7 +31,7 @@ from foretrain.step.strategies.pipeline import in_flight
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MemoryColumns:
-    """Bytes per device. [plan]
+    """Bytes per device at the moment at which they are most. [plan]
 
     Attributes:
         weights: working copy of the parameters.
@@ -39,6 +40,8 @@ class MemoryColumns:
         activations: kept for the backward pass, all micro-batches in flight.
         buffers: the layer being computed again, what passes through a layer, and `outside`.
         outside: what the framework's allocator does not hand out, part of `buffers`.
+        phase: which moment that is, of `Phase`; of software whose buffers are there for good, the
+            first, for all of them are one.
     """
 
     weights: Column
@@ -47,6 +50,7 @@ class MemoryColumns:
     activations: Column
     buffers: Column
     outside: Column
+    phase: Column
 
     @property
     def total(self) -> Column:
@@ -62,7 +66,7 @@ class MemoryColumns:
 def stage_memory(
     setting: Setting, held: Held, *, run: Run, later: Column | float = 0.0
 ) -> MemoryColumns:
-    """Bytes on a device of one stage of a run. [plan]
+    """Bytes on a device of one stage of a run, at the moment at which they are most. [plan]
 
     Args:
         setting: workload, cluster and coefficients.
@@ -71,36 +75,182 @@ def stage_memory(
         later: stages of the run before the one asked for; its first one keeps most.
     """
     plans, state, known = held.plans, _state(setting, held, run=run), setting.coefficients.memory
-    # Activations stay on the device, or two layers of them are on their way to the host.
-    away, kept = offload.of_activations(plans), _kept(setting, held, run=run, later=later)
-    met, transient = held.of_stage("met", run), held.of_stage("transient", run)
-    here = kept * ~away + met
-    moving = np.minimum(2.0 * held.of_stage("moving", run), kept) * away
-    gradients = state.gradients * ~offload.of_gradients(plans) + state.feedback
     optimizer = state.optimizer * ~offload.of_optimizer(plans)
-    gathered = _gathered(setting, held, run=run)
-    temporaries = known.temporaries * (held.of_stage("kept", run) + met)
-    if setting.software.phased:
-        # A pass frees what it is done with: the loss before a layer is computed again.
-        transient = np.maximum(transient - met, 0.0)
-        passes = here + transient + gathered + temporaries
-        if setting.software.stepwise:
-            # Of two layers, one of which is updated while the other has its backward pass.
-            gradients = np.minimum(gradients, _learnt(setting, held, run=run))
-        lean = setting.software.stepwise or setting.software.fused_update
-        moment = np.zeros(1) if lean else state.moment
-        gradients = _at_peak(setting, held, updated=(gradients, moment), passes=passes)
-    passing = transient + held.of_stage("unpacked", run) + moving + gathered + temporaries
-    handed_out = state.weights + gradients + optimizer + here + passing
+    moments = _moments if setting.software.phased else _at_once
+    most, at = fullest(moments(setting, held, state=state, stage=(run, later)))
+    handed_out = state.weights + most.gradients + optimizer + most.activations + most.buffers
     outside = known.fragmentation * handed_out + known.reserve
     return MemoryColumns(
         weights=state.weights,
-        gradients=gradients,
+        gradients=most.gradients,
         optimizer=optimizer,
-        activations=here,
-        buffers=passing + outside,
+        activations=most.activations,
+        buffers=most.buffers + outside,
         outside=outside,
+        phase=np.array(PHASES, float)[at],
     )
+
+
+Stage = tuple[Run, Column | float]
+"""A run of equal stages, and the stages of it before the one that is meant."""
+
+
+def _at_once(setting: Setting, held: Held, *, state: _State, stage: Stage) -> list[Moment]:
+    """Software whose buffers are there for good: everything that a step needs is there at once."""
+    plans, known, (run, _) = held.plans, setting.coefficients.memory, stage
+    here, moving = _here(setting, held, stage)
+    met, transient = held.of_stage("met", run), held.of_stage("transient", run)
+    temporaries = known.temporaries * (held.of_stage("kept", run) + met)
+    passing = transient + held.of_stage("unpacked", run) + moving
+    gradients = state.gradients * ~offload.of_gradients(plans) + state.feedback
+    passing = passing + _gathered(setting, held, run=run) + temporaries
+    return [Moment(gradients=gradients, activations=here + met, buffers=passing)]
+
+
+def _here(setting: Setting, held: Held, stage: Stage) -> tuple[Column, Column]:
+    """Bytes kept of layers that can be cut, and of those that are on their way to the host."""
+    run, later = stage
+    away = offload.of_activations(held.plans)
+    kept = _kept(setting, held, run=run, later=later)
+    return kept * ~away, np.minimum(2.0 * held.of_stage("moving", run), kept) * away
+
+
+def _moments(setting: Setting, held: Held, *, state: _State, stage: Stage) -> list[Moment]:
+    """Software that frees what it is done with: the moments that may be the fullest, in order.
+
+    Gradients of one micro-batch without a pipeline come as activations go; of several they stay.
+    A layer whose parameters are sharded is whole while it computes, beside the one that comes next
+    and the gradients of the one before, on their way to those who own them. What stands around the
+    layers stays whole until its backward pass is done (PyTorch's root).
+    """
+    plans, software, (run, _) = held.plans, setting.software, stage
+    here, moving = _here(setting, held, stage)
+    met, again = held.of_stage("met", run), held.of_stage("transient", run)
+    brief = held.of_stage("unpacked", run) + moving
+    several = setting.workload.micro_batches(plans.data, plans.micro_batch) > 1
+    stays = several | (plans.pipeline > 1)
+    part = _parted(setting, held, run=run)
+    every = state.gradients * ~offload.of_gradients(plans) + part.repeated
+    if software.stepwise:
+        # Of two layers, one of which is updated while the other has its backward pass.
+        every = np.minimum(every, _learnt(setting, held, run=run))
+    lean = software.stepwise or software.fused_update
+    layer = here / np.maximum(held.of_stage("layers", run), 1.0)
+    kept = np.where(again > 0, 0.0, layer)
+    working = again + held.of_stage("passing", run) + brief + part.around + part.ends + part.two
+    early = EARLY * part.layer
+    # Activations of a layer go as its gradients come.
+    later = np.maximum(working + early * part.apart, working - again - brief + part.layer - kept)
+    held_early = early * ~part.apart
+
+    def moment(gradients: Column, activations: Column, buffers: Column) -> Moment:
+        whole = np.where(stays, every, np.minimum(gradients, every)) + state.feedback
+        return Moment(gradients=whole, activations=activations, buffers=buffers)
+
+    zero = np.zeros(1)
+    last = np.where(part.apart, 0.0, part.last)
+    left = np.maximum(every - part.own, 0.0)
+    return [
+        moment(zero, here + met + part.casts, held.of_stage("leaving", run) + brief + part.around),
+        moment(last + held_early, here + part.casts, working + early * part.apart),
+        moment(
+            last + held_early + part.layer * ~part.apart,
+            np.maximum(here - layer, 0.0) + part.casts,
+            later + part.sent,
+        ),
+        moment(left, np.where(stays, here, np.minimum(layer, here)), later + part.sent),
+        moment(every, np.where(stays, here, zero), part.reduction),
+        moment(every, zero, state.moment * (not lean)),
+    ]
+
+
+PHASES = (
+    Phase.LOSS,
+    Phase.FIRST_LAYER,
+    Phase.FIRST_LAYER,
+    Phase.LAST_LAYER,
+    Phase.REDUCTION,
+    Phase.UPDATE,
+)
+"""Of the moments, in their order."""
+
+EARLY = 0.25
+"""Part of a layer's gradients that is there while nearly all of its activations are: those of the
+last product, about a quarter of its parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Parted:
+    """Bytes of parameters and gradients that are whole for a moment. [plan]
+
+    Attributes:
+        apart: whether gradients are sharded as soon as a layer has them.
+        repeated: of the gradients of what stands before the layers, those of other members of the
+            tensor axis, which PyTorch gives every member.
+        own: gradients, as they are held, of the layer that the backward pass comes to last, and of
+            what comes after.
+        last: gradients of what stands behind the layers.
+        layer: gradients of one layer, before they are reduced.
+        around: parameters of what stands around the layers, whole.
+        ends: gradients of what stands behind the layers, not reduced yet.
+        two: parameters of two layers, whole.
+        sent: gradients of a layer on their way.
+        reduction: parameters and gradients of what stands around, and what is sent of them.
+        casts: copies of 16 bits that products keep of parameters of fp32.
+    """
+
+    apart: Flags
+    repeated: Column
+    own: Column
+    last: Column
+    layer: Column
+    around: Column
+    ends: Column
+    two: Column
+    sent: Column
+    reduction: Column
+    casts: Column
+
+
+def _parted(setting: Setting, held: Held, *, run: Run) -> _Parted:
+    """What is whole for a moment of a stage."""
+    workload, plans, wide = setting.workload, held.plans, _wide(setting)
+    codec, value = workload.gradients, workload.precision.value_bytes
+    # A gradient has the precision of its parameter until it is reduced.
+    whole_bytes = value if wide else codec.held_bytes
+    owned_bytes = workload.master_bytes if wide else codec.held_bytes
+    names = ("repeated", "own", "last", "layer", "around", "ends", "two", "sent", "casts")
+    sums: dict[str, Column] = {name: np.zeros(1) for name in (*names, "leaving")}
+    for holding in setting.holdings:
+        replicas = among(plans, replicas_of(plans, holding))
+        shared = replicas > 1
+        gathers = (plans.sharding == Sharding.PARAMETERS) & shared
+        drops, apart = gathers & (plans.reshard > 0), (plans.sharding >= Sharding.GRADIENTS) & shared
+        parts = np.where(apart, replicas, 1.0)
+        embedding, head, layer, whole, around = (
+            held.of_holding(name, run, holding)
+            for name in ("learnt_first", "learnt_last", "learnt_layer", "whole_layer", "around")
+        )
+        every = held.weights(run, holding)
+        ends = head + embedding
+        found = {
+            "repeated": embedding * (plans.tensor - 1.0) * ~apart * owned_bytes,
+            "own": (np.where(apart, ends + layer, embedding + (1.0 - EARLY) * layer) + layer * apart)
+            * owned_bytes
+            / parts,
+            "last": head * ~apart * owned_bytes,
+            "layer": layer * np.where(apart, whole_bytes, owned_bytes),
+            "around": np.where(drops, around, every * (gathers & (plans.reshard == 0))),
+            "ends": head * apart * whole_bytes,
+            "two": 2.0 * whole * drops,
+            "sent": layer * apart * codec.wire_bytes,
+            "casts": every * (wide & ~gathers),
+            "leaving": ends * apart * (whole_bytes + codec.wire_bytes),
+        }
+        sums = {name: sums[name] + amount for name, amount in found.items()}
+    leaving = sums.pop("leaving")
+    apart = (plans.sharding >= Sharding.GRADIENTS) & (plans.replicas > 1)
+    return _Parted(apart=apart, reduction=sums["around"] + leaving, **sums)
 
 
 def heaviest_total(setting: Setting, held: Held) -> Column:
@@ -160,7 +310,10 @@ def _state(setting: Setting, held: Held, *, run: Run) -> _State:
     """
     workload, plans = setting.workload, held.plans
     codec, optimizer, software = workload.gradients, workload.optimizer, setting.software
-    stays = (plans.sharding == Sharding.PARAMETERS) & (plans.reshard == 0)
+    stays = (plans.sharding == Sharding.PARAMETERS) & (plans.reshard == 0) & ~software.phased
+    # Parameters of fp32 are the copy that the optimizer updates, and have gradients like them.
+    wide, master, held_bytes = _wide(setting), workload.master_bytes, codec.held_bytes
+    wider = master / workload.precision.value_bytes if wide else 1.0
     weights, trained, reduced, owned = (np.zeros(1) for _ in range(4))
     for holding in setting.holdings:
         owners = owners_of(plans, replicas_of(plans, holding))
@@ -170,12 +323,17 @@ def _state(setting: Setting, held: Held, *, run: Run) -> _State:
         reduced = reduced + held.graded(run, holding) / parts
         owned = owned + mine / owners.optimizer
     return _State(
-        weights=weights,
-        gradients=reduced * codec.held_bytes,
+        weights=weights * wider,
+        gradients=reduced * (master if wide else held_bytes),
         feedback=trained * codec.kept_bytes,
-        optimizer=owned * (optimizer.state_bytes + workload.master_bytes),
+        optimizer=owned * (optimizer.state_bytes + (0.0 if wide else master)),
         moment=owned * optimizer.moment_bytes,
     )
+
+
+def _wide(setting: Setting) -> bool:
+    """Whether parameters are held in fp32, of which passes of 16 bits make copies."""
+    return setting.software.wide_parameters and setting.workload.master_bytes > 0
 
 
 def _learnt(setting: Setting, held: Held, *, run: Run) -> Column:
@@ -184,28 +342,6 @@ def _learnt(setting: Setting, held: Held, *, run: Run) -> Column:
     for holding in setting.holdings:
         total = total + held.of_holding("learnt", run, holding)
     return total * setting.workload.gradients.held_bytes
-
-
-def _at_peak(
-    setting: Setting, held: Held, *, updated: tuple[Column, Column], passes: Column
-) -> Column:
-    """Bytes that gradients and their update add to a peak of the passes. [plan]
-
-    Activations are freed as gradients come: one micro-batch without a pipeline has all of the ones
-    or all of the others. Where there are more of either, gradients stay. The copy of a moment that
-    an update needs comes when no activation is left.
-
-    Args:
-        setting: workload, cluster and coefficients.
-        held: plans and what they hold.
-        updated: bytes of gradients, and of one moment.
-        passes: bytes of activations and what passes through at the end of the forward pass.
-    """
-    (gradients, moment), plans = updated, held.plans
-    several = setting.workload.micro_batches(plans.data, plans.micro_batch) > 1
-    stays = several | (plans.pipeline > 1)
-    update: Column = np.maximum(moment + np.where(stays, 0.0, gradients) - passes, 0.0)
-    return update + np.where(stays, gradients, 0.0)
 
 
 def _kept(setting: Setting, held: Held, *, run: Run, later: Column | float) -> Column:

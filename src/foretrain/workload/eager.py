@@ -28,7 +28,10 @@ class Loss(StrEnum):
     LEAN = "lean"
     """As the library counts it: logits are freed, softmax is kept in fp32."""
     WHOLE = "whole"
-    """Logits in 16 bits and in fp32, then two of softmax and of its gradients at once, in fp32."""
+    """Logits are widened to fp32; of softmax, which is kept, comes the gradient of its picked
+    values, and of that the one of logits, each in fp32."""
+    SHIFTED = "shifted"
+    """The same, after logits in 16 bits and a shifted copy of those in fp32."""
     FUSED = "fused"
     """One kernel whose gradients take the place of its input, a shifted copy of fp32 logits."""
     CHUNKED = "chunked"
@@ -36,8 +39,8 @@ class Loss(StrEnum):
     FUSED_LINEAR = "fused linear"
     """Logits of so few tokens at once that they are no more than what the product reads."""
 
-    def kept(self, logits: float, inputs: float, *, narrow: bool = False) -> Size:
-        """What is there at the peak.
+    def at_peak(self, logits: float, inputs: float, *, narrow: bool = False) -> tuple[Size, Size]:
+        """What is kept, and what passes beside it as the backward pass begins.
 
         Args:
             logits: their number.
@@ -45,15 +48,17 @@ class Loss(StrEnum):
             narrow: whether nothing is widened to fp32.
         """
         if narrow:
-            copies = {Loss.WHOLE: 4, Loss.FUSED: 2}.get(self, 1)
-            return Size(values=copies * (inputs if self is Loss.FUSED_LINEAR else logits))
-        whole = Size(values=logits, fixed=3 * FP32_BYTES * logits)
+            one = Size(values=inputs if self is Loss.FUSED_LINEAR else logits)
+            passing = {Loss.WHOLE: 2, Loss.SHIFTED: 3, Loss.FUSED: 1}.get(self, 0)
+            return one, Size(values=passing * logits)
+        wide = FP32_BYTES * logits
         return {
-            Loss.LEAN: Size(fixed=FP32_BYTES * logits),
-            Loss.WHOLE: whole,
-            Loss.FUSED: Size(fixed=2 * FP32_BYTES * logits),
-            Loss.CHUNKED: replace(whole, fixed=whole.fixed / CHUNKS),
-            Loss.FUSED_LINEAR: Size(values=inputs, fixed=3 * FP32_BYTES * inputs),
+            Loss.LEAN: (Size(fixed=wide), NOTHING),
+            Loss.WHOLE: (Size(fixed=wide), Size(fixed=2 * wide)),
+            Loss.SHIFTED: (Size(fixed=wide), Size(values=logits, fixed=2 * wide)),
+            Loss.FUSED: (Size(fixed=wide), Size(fixed=wide)),
+            Loss.CHUNKED: (Size(values=logits), Size(fixed=3 * wide / CHUNKS)),
+            Loss.FUSED_LINEAR: (Size(values=inputs), Size(fixed=3 * FP32_BYTES * inputs)),
         }[self]
 
 
@@ -122,7 +127,8 @@ def _with_loss(layer: Layer, operator: Operator, kernels: Kernels) -> Operator:
     product = next(products, None)
     inputs = product.batch * product.rows * product.depth if product else 0.0
     logits = operator.kept.fixed / FP32_BYTES
-    return replace(operator, kept=loss.kept(logits, inputs, narrow=kernels.narrow))
+    kept, passing = loss.at_peak(logits, inputs, narrow=kernels.narrow)
+    return replace(operator, kept=kept, passing=passing)
 
 
 def _operators(
@@ -142,16 +148,16 @@ def _operators(
             if not after_norm or after:
                 kept = Size(values=product.batch * product.rows * product.depth)
             after = max(0, after - after_norm)
-        yield replace(each, kept=kept)
+        yield replace(each, kept=kept, passing=_passing(each))
 
 
 def _kept(operator: Operator, tokens: int, *, joined: bool, pads: bool) -> Size:
     """What one operator keeps."""
     kept = operator.kept
     if _is_norm(operator) and operator.weights * tokens == kept.values:
-        # An RMS norm squares, scales and weighs a copy of its input in fp32.
-        copies = 1 + (operator.trainable > 0)
-        return Size(fixed=copies * FP32_BYTES * kept.values)
+        # An RMS norm squares and scales a copy of its input in fp32, and weighs what it narrowed.
+        weighed = kept.values * (operator.trainable > 0)
+        return Size(values=weighed, fixed=FP32_BYTES * kept.values)
     if joined and operator.keys and operator.kernels:
         # Values are a part of what the product wrote, which stays beside rotated copies.
         return replace(kept, values=kept.values + (operator.queries + operator.keys) / 2)
@@ -163,6 +169,16 @@ def _kept(operator: Operator, tokens: int, *, joined: bool, pads: bool) -> Size:
         # Padded by an indexed copy, which keeps what it copies.
         return Size(values=operator.forward.values / 3)
     return kept
+
+
+def _passing(operator: Operator) -> Size | None:
+    """What is there beside all that a layer keeps, in the backward pass of one operator.
+
+    An activation gives gradients of each of its branches while the one that it got is still there;
+    the gradient of the stream passes by every norm.
+    """
+    activation = operator.kind is OperatorKind.MEMORY and stem(operator).endswith("activation")
+    return Size(values=operator.kept.values) if activation or _is_norm(operator) else None
 
 
 def _is_norm(operator: Operator) -> bool:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from foretrain.errors import InputError
 from foretrain.workload.operator import (
+    NOTHING,
     Attention,
     Matrices,
     Operator,
@@ -264,6 +265,8 @@ class Operators:
     backward_fixed: Floats
     kept_values: Floats
     kept_fixed: Floats
+    passing_values: Floats
+    passing_fixed: Floats
     kernels: Floats
     split: Floats
     sequence: Flags
@@ -372,6 +375,8 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.backward.fixed,
         operator.kept.values,
         operator.kept.fixed,
+        (operator.passing or NOTHING).values,
+        (operator.passing or NOTHING).fixed,
         operator.kernels,
         _SPLITS.index(operator.split),
         operator.sequence,
