@@ -26,6 +26,19 @@ class OneKernelNorm(torch.autograd.Function):
         return torch.empty_like(values), torch.empty_like(weight)
 
 
+class OneKernelDropout(torch.autograd.Function):
+    """Dropout that keeps what the kernel for CUDA keeps: a byte per value."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor) -> Tensor:
+        ctx.save_for_backward(torch.empty_like(values, dtype=torch.bool))
+        return torch.empty_like(values)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        return torch.empty_like(gradient)
+
+
 class Norm(nn.Module):
     """PyTorch's RMS norm as it is on CUDA; without a device it is many kernels."""
 
@@ -124,13 +137,15 @@ class Adapter(nn.Module):
 
     def __init__(self, base: nn.Linear, rank: int, dropout: float) -> None:
         super().__init__()
-        self.base, self.dropout = base, nn.Dropout(dropout) if dropout else nn.Identity()
+        self.base, self.dropout = base, dropout
         self.down = nn.Linear(base.in_features, rank, bias=False, dtype=torch.float32)
         self.up = nn.Linear(rank, base.out_features, bias=False, dtype=torch.float32)
 
     def forward(self, values: Tensor) -> Tensor:
         found = self.base(values)
-        made = self.up(self.down(self.dropout(values.to(self.down.weight.dtype)))) * 2.0
+        entered = values.to(self.down.weight.dtype)
+        entered = OneKernelDropout.apply(entered) if self.dropout else entered
+        made = self.up(self.down(entered)) * 2.0
         return (found + made).to(found.dtype)
 
 

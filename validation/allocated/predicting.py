@@ -20,7 +20,7 @@ from foretrain.study.coefficients import DEFAULT
 from foretrain.study.config.hugging_face import model_of
 from foretrain.trainers.software import Software
 from foretrain.workload.eager import Kernels, Loss
-from foretrain.workload.gradients import CODECS
+from foretrain.workload.gradients import CODECS, FP32
 from foretrain.workload.graph import Model
 from foretrain.workload.operator import Attention
 from foretrain.workload.trainable import Trainable, adapted
@@ -70,7 +70,9 @@ def predicted(program: Program) -> list[tuple[str, Mapping[str, float]]]:
 
 def _workload(program: Program) -> Workload:
     network = program.network
-    pure, reduced = program.precision == "bf16", CODECS.get(program.reduced, CODECS["bf16"])
+    # Adapters are in fp32, and so are their gradients and moments.
+    pure = program.precision == "bf16" and not program.lora
+    reduced = FP32 if program.lora else CODECS[program.reduced]
     optimizer = OPTIMIZERS[program.optimizer]
     model: Model = model_of(config_of(network, sequence=program.sequence), sequence=program.sequence)
     if program.lora:
@@ -89,7 +91,7 @@ def _workload(program: Program) -> Workload:
         precision=Precision.FP32 if program.precision == "fp32" else Precision.BF16,
         optimizer=Optimizer.ADAMW_16BIT if pure and program.optimizer == "adamw" else optimizer,
         gradients=reduced,
-        master_copy=not pure,
+        master_copy=program.precision == "mixed",
     )
 
 
@@ -99,7 +101,14 @@ def _software(program: Program) -> Software:
         phased=True,
         fused_update=program.fused,
         wide_parameters=program.precision == "mixed",
-        keeps=Kernels(loss=Loss.WHOLE, norms=plain, separate=program.network.kind != "gpt-neox"),
+        keeps=Kernels(
+            loss=Loss.WHOLE,
+            norms=plain,
+            separate=program.network.kind != "gpt-neox",
+            gathered=True,
+            loss_inside=not plain,
+            autocast=program.precision == "mixed" and not (program.sharded and program.data > 1),
+        ),
     )
 
 

@@ -138,7 +138,7 @@ def _step(
     tracker: Tracker,
     stage: int,
 ) -> None:
-    held: list[tuple[Tensor, Tensor]] = []
+    held: list[Tensor] = []
     ahead = min(program.passes, program.pipeline - stage) if program.pipeline > 1 else 1
     for place in range(program.passes + ahead - 1):
         if place < program.passes:
@@ -146,7 +146,7 @@ def _step(
             held.append(_forward(program, model, stage))
         if place >= ahead - 1:
             tracker.phase = BACKWARD
-            _backward(program, *held.pop(0))
+            _backward(program, held.pop(0))
     tracker.phase = UPDATE
     optimizer.step()
     for state in optimizer.state.values():
@@ -156,13 +156,13 @@ def _step(
     optimizer.zero_grad()
 
 
-def _forward(program: Program, model: nn.Module, stage: int) -> tuple[Tensor, Tensor | None]:
+def _forward(program: Program, model: nn.Module, stage: int) -> Tensor:
     size = (program.micro_batch, program.sequence)
     tokens = torch.randint(0, program.network.vocabulary, size)
     context = torch.autocast("cpu", torch.bfloat16, enabled=_casts(program))
     if not isinstance(model, Plain):
         with context:
-            return model(input_ids=tokens, labels=tokens).loss, None
+            return model(input_ids=tokens, labels=tokens).loss
     if stage > 0:
         entered = torch.empty(
             *size, program.network.hidden, dtype=torch.bfloat16, requires_grad=True
@@ -170,11 +170,11 @@ def _forward(program: Program, model: nn.Module, stage: int) -> tuple[Tensor, Te
     with context:
         found = model(tokens if stage == 0 else entered)
     if stage < program.pipeline - 1:
-        return found, torch.empty_like(found)
+        return found
     if program.tensor > 1:
         tokens = distribute_tensor(tokens, found.device_mesh, [Replicate()])
     with _divided(program):
-        return F.cross_entropy(found.float().flatten(0, 1), tokens.flatten()), None
+        return F.cross_entropy(found.float().flatten(0, 1), tokens.flatten())
 
 
 def _divided(program: Program) -> AbstractContextManager[None]:
@@ -186,6 +186,8 @@ def _casts(program: Program) -> bool:
     return program.precision == "mixed" and not (program.data > 1 and program.sharded)
 
 
-def _backward(program: Program, found: Tensor, gradient: Tensor | None) -> None:
+def _backward(program: Program, found: Tensor) -> None:
+    # A stage that is not the last one is handed the gradient of what it handed on.
+    gradient = torch.empty_like(found) if found.dim() else None
     with _divided(program):
         found.backward(gradient)

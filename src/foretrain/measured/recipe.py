@@ -71,6 +71,48 @@ LIBRARIES: Final = Lore(
 """Whether a model runs operation by operation and its memory is used again within a step."""
 
 
+HUGGING_FACE: Final = Lore(
+    Belief(says=True, framework=r"peft|hf |hugging|transformers|\btrl\b", why="by its name"),
+    otherwise=False,
+)
+"""Whether Hugging Face's trainer runs it."""
+
+UPCAST: Final = "2024-12"
+"""Since when accelerate is taken to hold in fp32 what FSDP trains in mixed precision (accelerate,
+prepare_model: since its release 0.31 of 2024; which release a run had is not stated)."""
+
+NORMS_UPCAST: Final = re.compile(r"baseline-peft-bnb")
+"""That peft prepares a model of four bits itself: norms and tables, and so the stream, in fp32
+(peft, prepare_model_for_kbit_training); fms-acceleration's own loader leaves them."""
+
+
+def _sharded(run: MeasuredRun) -> bool:
+    """Whether parameters are sharded."""
+    return run.layout.zero_stage == 3 and (run.place.devices or 1) > 1
+
+
+def upcast_of(run: MeasuredRun, *, adapts: bool) -> bool:
+    """Whether parameters that were loaded in 16 bits are held and trained in fp32."""
+    return HUGGING_FACE.of(run) and _sharded(run) and not adapts and run.date >= UPCAST
+
+
+def wide_stream_of(run: MeasuredRun, *, adapts: bool) -> bool:
+    """Whether what passes from layer to layer is in fp32.
+
+    So it is where norms are; and of sharded adapters two values of 16 bits, or one of fp32, stay
+    for each (accelerate's mixed precision around frozen layers, from memory).
+    """
+    if not adapts or not HUGGING_FACE.of(run):
+        return False
+    return _sharded(run) or bool(NORMS_UPCAST.search(run.notes))
+
+
+TORCHTUNE: Final = Lore(
+    Belief(says=True, framework="torchtune", why="its recipes compute the loss of logits"),
+    otherwise=False,
+)
+"""Whether the loss is computed outside of the model."""
+
 NARROW_LOSS: Final = Lore(
     Belief(
         says=True,
@@ -117,4 +159,6 @@ def kernels_of(run: MeasuredRun, *, adapts: bool) -> Kernels:
         norms=Fusing.NORMS in said,
         separate=True,
         passes=Fusing.COMPILED in said,
+        loss_inside=not TORCHTUNE.of(run),
+        wide_stream=wide_stream_of(run, adapts=adapts),
     )

@@ -74,10 +74,36 @@ def stage_memory(
         run: position of the run, or of the run of each plan.
         later: stages of the run before the one asked for; its first one keeps most.
     """
-    plans, state, known = held.plans, _state(setting, held, run=run), setting.coefficients.memory
-    optimizer = state.optimizer * ~offload.of_optimizer(plans)
+    state, found = _found(setting, held, (run, later))
+    most, at = fullest(found)
+    return _columns(setting, held, state, most=most, phase=np.array(PHASES, float)[at])
+
+
+def stage_moments(
+    setting: Setting, held: Held, *, run: Run, later: Column | float = 0.0
+) -> list[MemoryColumns]:
+    """The same at every moment that may be the fullest, in the order in which they come. [plan]"""
+    state, found = _found(setting, held, (run, later))
+    phases = (np.full(1, float(phase)) for phase in PHASES)
+    return [
+        _columns(setting, held, state, most=most, phase=phase)
+        for most, phase in zip(found, phases, strict=False)
+    ]
+
+
+def _found(setting: Setting, held: Held, stage: Stage) -> tuple[_State, list[Moment]]:
+    """What belongs to parameters, and the moments of a stage."""
+    state = _state(setting, held, run=stage[0])
     moments = _moments if setting.software.phased else _at_once
-    most, at = fullest(moments(setting, held, state=state, stage=(run, later)))
+    return state, moments(setting, held, state=state, stage=stage)
+
+
+def _columns(
+    setting: Setting, held: Held, state: _State, *, most: Moment, phase: Column
+) -> MemoryColumns:
+    """All that a device holds at a moment."""
+    known = setting.coefficients.memory
+    optimizer = state.optimizer * ~offload.of_optimizer(held.plans)
     handed_out = state.weights + most.gradients + optimizer + most.activations + most.buffers
     outside = known.fragmentation * handed_out + known.reserve
     return MemoryColumns(
@@ -87,7 +113,7 @@ def stage_memory(
         activations=most.activations,
         buffers=most.buffers + outside,
         outside=outside,
-        phase=np.array(PHASES, float)[at],
+        phase=phase,
     )
 
 
@@ -118,30 +144,41 @@ def _here(setting: Setting, held: Held, stage: Stage) -> tuple[Column, Column]:
 def _moments(setting: Setting, held: Held, *, state: _State, stage: Stage) -> list[Moment]:
     """Software that frees what it is done with: the moments that may be the fullest, in order.
 
-    Gradients of one micro-batch without a pipeline come as activations go; of several they stay.
+    Gradients of as many micro-batches as are in flight come as activations go; where there are
+    more, they stay.
     A layer whose parameters are sharded is whole while it computes, beside the one that comes next
     and the gradients of the one before, on their way to those who own them. What stands around the
     layers stays whole until its backward pass is done (PyTorch's root).
     """
-    plans, software, (run, _) = held.plans, setting.software, stage
+    plans, software, (run, later) = held.plans, setting.software, stage
     here, moving = _here(setting, held, stage)
     met, again = held.of_stage("met", run), held.of_stage("transient", run)
     brief = held.of_stage("unpacked", run) + moving
-    several = setting.workload.micro_batches(plans.data, plans.micro_batch) > 1
-    stays = several | (plans.pipeline > 1)
+    passes = setting.workload.micro_batches(plans.data, plans.micro_batch)
+    flight = in_flight(plans, position=held.first(run) + later, micro_batches=passes)
+    stays, others = passes > flight, here * (flight - 1.0) / flight
     part = _parted(setting, held, run=run)
     every = state.gradients * ~offload.of_gradients(plans) + part.repeated
     if software.stepwise:
         # Of two layers, one of which is updated while the other has its backward pass.
         every = np.minimum(every, _learnt(setting, held, run=run))
     lean = software.stepwise or software.fused_update
-    layer = here / np.maximum(held.of_stage("layers", run), 1.0)
+    layer = here / (flight * np.maximum(held.of_stage("layers", run), 1.0))
     kept = np.where(again > 0, 0.0, layer)
     working = again + held.of_stage("passing", run) + brief + part.around + part.ends + part.two
     early = EARLY * part.layer
+    # Where gradients are added up in place, one product's at a time is beside them.
+    held_early, passing = np.where(part.apart | stays, 0.0, early), working + early * (
+        part.apart | stays
+    )
     # Activations of a layer go as its gradients come.
-    later = np.maximum(working + early * part.apart, working - again - brief + part.layer - kept)
-    held_early = early * ~part.apart
+    all_of_it = part.layer * (part.apart | ~stays) - kept
+    working_later = np.maximum(passing, working - again - brief + all_of_it)
+
+    leaving = held.of_stage("leaving", run)
+    if software.keeps is not None and software.keeps.gathered:
+        # The loss of logits that are divided has one more of its four copies.
+        leaving = leaving * np.where(plans.tensor > 1, DIVIDED_LOSS, 1.0)
 
     def moment(gradients: Column, activations: Column, buffers: Column) -> Moment:
         whole = np.where(stays, every, np.minimum(gradients, every)) + state.feedback
@@ -151,15 +188,15 @@ def _moments(setting: Setting, held: Held, *, state: _State, stage: Stage) -> li
     last = np.where(part.apart, 0.0, part.last)
     left = np.maximum(every - part.own, 0.0)
     return [
-        moment(zero, here + met + part.casts, held.of_stage("leaving", run) + brief + part.around),
-        moment(last + held_early, here + part.casts, working + early * part.apart),
+        moment(zero, here + met + part.casts, leaving + brief + part.around + part.next),
+        moment(last + held_early, here + part.casts, passing),
         moment(
             last + held_early + part.layer * ~part.apart,
             np.maximum(here - layer, 0.0) + part.casts,
-            later + part.sent,
+            working_later + part.sent,
         ),
-        moment(left, np.where(stays, here, np.minimum(layer, here)), later + part.sent),
-        moment(every, np.where(stays, here, zero), part.reduction),
+        moment(left, others + np.minimum(layer, here), working_later + part.sent),
+        moment(every, others, part.reduction),
         moment(every, zero, state.moment * (not lean)),
     ]
 
@@ -173,6 +210,9 @@ PHASES = (
     Phase.UPDATE,
 )
 """Of the moments, in their order."""
+
+DIVIDED_LOSS = 12 / 8
+"""Bytes that pass by a logit in PyTorch's `loss_parallel`, over those in its usual loss."""
 
 EARLY = 0.25
 """Part of a layer's gradients that is there while nearly all of its activations are: those of the
@@ -194,6 +234,7 @@ class _Parted:
         around: parameters of what stands around the layers, whole.
         ends: gradients of what stands behind the layers, not reduced yet.
         two: parameters of two layers, whole.
+        next: those of one where its backward pass is prepared for before that of the loss.
         sent: gradients of a layer on their way.
         reduction: parameters and gradients of what stands around, and what is sent of them.
         casts: copies of 16 bits that products keep of parameters of fp32.
@@ -207,6 +248,7 @@ class _Parted:
     around: Column
     ends: Column
     two: Column
+    next: Column
     sent: Column
     reduction: Column
     casts: Column
@@ -219,7 +261,11 @@ def _parted(setting: Setting, held: Held, *, run: Run) -> _Parted:
     # A gradient has the precision of its parameter until it is reduced.
     whole_bytes = value if wide else codec.held_bytes
     owned_bytes = workload.master_bytes if wide else codec.held_bytes
-    names = ("repeated", "own", "last", "layer", "around", "ends", "two", "sent", "casts")
+    keeps = setting.software.keeps
+    gathered, inside = (
+        (False, False) if keeps is None else (keeps.gathered, keeps.loss_inside)
+    )
+    names = ("repeated", "own", "last", "layer", "around", "ends", "two", "next", "sent", "casts")
     sums: dict[str, Column] = {name: np.zeros(1) for name in (*names, "leaving")}
     for holding in setting.holdings:
         replicas = among(plans, replicas_of(plans, holding))
@@ -234,7 +280,7 @@ def _parted(setting: Setting, held: Held, *, run: Run) -> _Parted:
         every = held.weights(run, holding)
         ends = head + embedding
         found = {
-            "repeated": embedding * (plans.tensor - 1.0) * ~apart * owned_bytes,
+            "repeated": embedding * (plans.tensor - 1.0) * ~apart * owned_bytes * gathered,
             "own": (np.where(apart, ends + layer, embedding + (1.0 - EARLY) * layer) + layer * apart)
             * owned_bytes
             / parts,
@@ -243,6 +289,7 @@ def _parted(setting: Setting, held: Held, *, run: Run) -> _Parted:
             "around": np.where(drops, around, every * (gathers & (plans.reshard == 0))),
             "ends": head * apart * whole_bytes,
             "two": 2.0 * whole * drops,
+            "next": whole * gathers * inside,
             "sent": layer * apart * codec.wire_bytes,
             "casts": every * (wide & ~gathers),
             "leaving": ends * apart * (whole_bytes + codec.wire_bytes),
@@ -293,7 +340,7 @@ class _State:
         gradients: accumulated gradients.
         feedback: what a lossy codec adds to the next step's gradients.
         optimizer: state and master copy.
-        moment: one moment of every parameter.
+        moment: the roots that an update of all parameters at once takes.
     """
 
     weights: Column
@@ -327,7 +374,7 @@ def _state(setting: Setting, held: Held, *, run: Run) -> _State:
         gradients=reduced * (master if wide else held_bytes),
         feedback=trained * codec.kept_bytes,
         optimizer=owned * (optimizer.state_bytes + (0.0 if wide else master)),
-        moment=owned * optimizer.moment_bytes,
+        moment=owned * optimizer.root_bytes,
     )
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import NOTHING, Operator, OperatorKind, Size
-from foretrain.workload.trainable import is_linear, stem
+from foretrain.workload.operator import NOTHING, Attention, Operator, OperatorKind, Size, Split
+from foretrain.workload.trainable import is_linear, projections, stem
 
 FP32_BYTES = 4.0
 PARTS = 3
@@ -77,6 +77,12 @@ class Kernels:
         separate: whether queries, keys and values are products of their own, with adapters of their
             own; otherwise they are parts of one, whose result stays beside rotated copies, and
             adapters of some of them are padded by an indexed copy.
+        gathered: whether the tensor axis is PyTorch's: what a product gathers of tokens is kept as it
+            is, a loss of divided logits makes one more copy, and each member has the gradient of
+            the whole table of an embedding.
+        loss_inside: whether the model computes its loss itself.
+        autocast: whether parameters and the stream are in fp32 and each product casts its input.
+        wide_stream: whether what layers hand on is in fp32.
         passes: whether a compiler fuses what lies between products, so that they keep what the
             library counts.
     """
@@ -85,6 +91,10 @@ class Kernels:
     narrow: bool = False
     norms: bool = False
     separate: bool = False
+    gathered: bool = False
+    loss_inside: bool = False
+    autocast: bool = False
+    wide_stream: bool = False
     passes: bool = False
 
 
@@ -115,7 +125,26 @@ def eager(model: Model, kernels: Kernels = NOTHING_FUSED, *, keeps_inputs: bool 
         )
         for layer in model.layers
     )
-    return replace(model, layers=tuple(layers))
+    return replace(model, layers=tuple(map(_with_most_passing, layers)))
+
+
+def _with_most_passing(layer: Layer) -> Layer:
+    """The layer with what passes by the one operator by which most does; of scores apart.
+
+    Operators have their backward passes one after another.
+    """
+    mine = [each for each in layer.operators if each.passing and each.attention is None]
+    most = max(mine, key=lambda each: _bytes(each.passing), default=None)
+    operators = (
+        replace(each, passing=None) if each in mine and each is not most else each
+        for each in layer.operators
+    )
+    return replace(layer, operators=tuple(operators))
+
+
+def _bytes(size: Size | None) -> float:
+    """Bytes in 16 bits, to tell what is more."""
+    return 0.0 if size is None else 2 * size.values + size.fixed
 
 
 def _with_loss(layer: Layer, operator: Operator, kernels: Kernels) -> Operator:
@@ -141,6 +170,10 @@ def _operators(
         kept = each.kept
         if not (kernels.norms and _is_norm(each)):
             kept = _kept(each, tokens, joined=joined, pads=pads)
+        if kernels.autocast:
+            kept = _cast(each, kept, layer)
+        if each.matrices is not None and each.attention is Attention.PLAIN and "scores" in each.name:
+            kept = _repeated(each, layer)
         if keeps_inputs and each.stored and is_linear(each) and kept == NOTHING:
             # The input of a product; what several read after the same norm is kept once.
             product, after_norm = each.matrices, not stem(each).endswith(" out")
@@ -148,7 +181,8 @@ def _operators(
             if not after_norm or after:
                 kept = Size(values=product.batch * product.rows * product.depth)
             after = max(0, after - after_norm)
-        yield replace(each, kept=kept, passing=_passing(each))
+        gathered = kernels.gathered and each.split is Split.COLUMNS
+        yield replace(each, kept=kept, passing=_passing(each, layer), gathered=gathered)
 
 
 def _kept(operator: Operator, tokens: int, *, joined: bool, pads: bool) -> Size:
@@ -158,6 +192,9 @@ def _kept(operator: Operator, tokens: int, *, joined: bool, pads: bool) -> Size:
         # An RMS norm squares and scales a copy of its input in fp32, and weighs what it narrowed.
         weighed = kept.values * (operator.trainable > 0)
         return Size(values=weighed, fixed=FP32_BYTES * kept.values)
+    if operator.attention is Attention.PLAIN and stem(operator).endswith("softmax"):
+        # In fp32, then narrowed for the product that reads it.
+        return Size(values=kept.values, fixed=FP32_BYTES * kept.values)
     if joined and operator.keys and operator.kernels:
         # Values are a part of what the product wrote, which stays beside rotated copies.
         return replace(kept, values=kept.values + (operator.queries + operator.keys) / 2)
@@ -171,14 +208,42 @@ def _kept(operator: Operator, tokens: int, *, joined: bool, pads: bool) -> Size:
     return kept
 
 
-def _passing(operator: Operator) -> Size | None:
+def _repeated(scores: Operator, layer: Layer) -> Size:
+    """Keys and values that are repeated for the queries that share them, beyond those kept."""
+    product = scores.matrices
+    assert product is not None
+    shared = sum(each.keys for each in layer.operators)
+    return Size(values=max(0.0, 2 * product.batch * product.columns * product.depth - shared))
+
+
+def _cast(operator: Operator, kept: Size, layer: Layer) -> Size:
+    """What is kept where parameters are in fp32: a norm's results too, and a cast of each input."""
+    if _is_norm(operator):
+        return Size(fixed=2 * FP32_BYTES * operator.kept.values)
+    product = operator.matrices
+    if operator.split is not Split.COLUMNS or product is None or not kept.values:
+        return kept
+    # Queries, keys and values, or two branches, each cast the same input again.
+    readers = len(projections(operator, layer)) if stem(operator) != "logits" else 1
+    return Size(values=kept.values * readers)
+
+
+def _passing(operator: Operator, layer: Layer) -> Size | None:
     """What is there beside all that a layer keeps, in the backward pass of one operator.
 
-    An activation gives gradients of each of its branches while the one that it got is still there;
-    the gradient of the stream passes by every norm.
+    An activation gives gradients of each of its branches while the one that it got is still there.
+    An adapter in fp32 gives the gradient of its copy, beside that of the product. The gradient of
+    the stream passes by all of them, and what a norm adds to it.
     """
+    if operator.attention is Attention.PLAIN and stem(operator).endswith("softmax"):
+        scores = operator.kept.values
+        return Size(values=2 * scores, fixed=FP32_BYTES * scores)
     activation = operator.kind is OperatorKind.MEMORY and stem(operator).endswith("activation")
-    return Size(values=operator.kept.values) if activation or _is_norm(operator) else None
+    adapter = operator.name.endswith("adapter down") and operator.kept.fixed > 0
+    if adapter and operator.matrices is not None:
+        read = operator.matrices.batch * operator.matrices.rows * operator.matrices.depth
+        return Size(values=2 * layer.input + read, fixed=FP32_BYTES * read)
+    return Size(values=2 * layer.input + operator.kept.values) if activation else None
 
 
 def _is_norm(operator: Operator) -> bool:

@@ -286,6 +286,7 @@ class Operators:
     family: Floats
     window: Floats
     wide: Flags
+    gathered: Flags
     first: Flags
     reach: Floats
     seconds: Floats
@@ -352,7 +353,10 @@ def divisible_pixels(operators: Iterable[Operator]) -> Iterator[Pixels | None]:
 
 
 _NUMBERS = tuple(name for name in Operators.__dataclass_fields__ if name not in ("layer", "pixels"))
-_FLAGS = ("matmul", "fused", "sequence", "selective", "dropped", "shared_input", "wide", "first")
+_FLAGS = (
+    *("matmul", "fused", "sequence", "selective", "dropped", "shared_input", "wide", "gathered"),
+    "first",
+)
 
 
 _SINGLE = Matrices(rows=1.0, columns=1.0, depth=1.0)
@@ -396,6 +400,7 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.family,
         operator.window,
         operator.wide,
+        operator.gathered,
         operator.first,
         operator.reach,
         -1.0 if operator.seconds is None else operator.seconds,
