@@ -96,15 +96,27 @@ def upcast_of(run: MeasuredRun, *, adapts: bool) -> bool:
     return HUGGING_FACE.of(run) and _sharded(run) and not adapts and run.date >= UPCAST
 
 
-def wide_stream_of(run: MeasuredRun, *, adapts: bool) -> bool:
-    """Whether what passes from layer to layer is in fp32.
+WINDOWED: Final = Lore(
+    Belief(
+        says=4096,
+        network=r"(?i)mistral[- ]7b( v0\.1)?$",
+        why="its configuration has a sliding window of 4096 (jiang2023)",
+    ),
+    otherwise=0,
+)
+"""Tokens of a sliding window: transformers makes a mask of all pairs of tokens for samples that are
+as long or longer, and hands it to every layer."""
 
-    So it is where norms are; and of sharded adapters two values of 16 bits, or one of fp32, stay
-    for each (accelerate's mixed precision around frozen layers, from memory).
+
+def masks_of(run: MeasuredRun, *, adapts: bool) -> bool:
+    """Whether attention is handed a mask, which is stretched over all heads for its kernel.
+
+    So it is for sharded frozen layers, where a mask is not told from what needs a gradient
+    (pytorch, memory-efficient attention with a bias; from memory).
     """
-    if not adapts or not HUGGING_FACE.of(run):
-        return False
-    return _sharded(run) or bool(NORMS_UPCAST.search(run.notes))
+    window = WINDOWED.of(run)
+    long = 0 < window <= (run.network.sequence or 0)
+    return adapts and long and HUGGING_FACE.of(run) and _sharded(run)
 
 
 TORCHTUNE: Final = Lore(
@@ -160,5 +172,6 @@ def kernels_of(run: MeasuredRun, *, adapts: bool) -> Kernels:
         separate=True,
         passes=Fusing.COMPILED in said,
         loss_inside=not TORCHTUNE.of(run),
-        wide_stream=wide_stream_of(run, adapts=adapts),
+        wide_stream=adapts and not _sharded(run) and bool(NORMS_UPCAST.search(run.notes)),
+        masks=masks_of(run, adapts=adapts),
     )

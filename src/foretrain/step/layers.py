@@ -24,7 +24,7 @@ from foretrain.step.strategies import boundary_of, recompute, share_of, transfer
 from foretrain.step.strategies.strategy import Axis, Phase, Transfer
 from foretrain.step.work import DeviceWork
 from foretrain.trainers.software import Execution
-from foretrain.workload.eager import FP32_BYTES
+from foretrain.workload.eager import NOTHING_FUSED
 from foretrain.workload.graph import Operators
 
 READS = (*COMPUTE_READS, "recompute", "recompute_layers")
@@ -146,15 +146,14 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     model, value_bytes = setting.workload.model, setting.workload.precision.value_bytes
     boundary = boundary_of(setting.operators, plans)
     inputs = np.array([[layer.input] for layer in model.layers])
-    keeps = setting.software.keeps
-    if keeps is not None and (keeps.wide_stream or keeps.autocast):
-        value_bytes = max(value_bytes, FP32_BYTES)
+    keeps = setting.software.keeps or NOTHING_FUSED
+    handed = keeps.handed_on(inputs, width=value_bytes)
     staying = partial(
         recompute.kept,
         plans,
         everything=everything,
         dropped=dropped,
-        boundary=inputs * value_bytes * plans.micro_batch / boundary,
+        boundary=handed * plans.micro_batch / boundary,
     )
     twice, many = _twice(setting, plans), len(setting.holdings)
     return LayerMemory(

@@ -13,10 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+import numpy as np
+from numpy.typing import NDArray
+
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import NOTHING, Attention, Operator, OperatorKind, Size, Split
 from foretrain.workload.trainable import is_linear, projections, stem
 
+Floats = NDArray[np.float64]
 FP32_BYTES = 4.0
 PARTS = 3
 """Queries, keys and values: what one product computes side by side."""
@@ -83,6 +87,7 @@ class Kernels:
         loss_inside: whether the model computes its loss itself.
         autocast: whether parameters and the stream are in fp32 and each product casts its input.
         wide_stream: whether what layers hand on is in fp32.
+        masks: whether a fused kernel keeps a mask of all pairs of tokens, in 16 bits for each head.
         passes: whether a compiler fuses what lies between products, so that they keep what the
             library counts.
     """
@@ -95,7 +100,19 @@ class Kernels:
     loss_inside: bool = False
     autocast: bool = False
     wide_stream: bool = False
+    masks: bool = False
     passes: bool = False
+
+
+    def handed_on(self, values: Floats, *, width: float) -> Floats:
+        """Bytes of a sample that a layer keeps which is computed again.
+
+        Args:
+            values: that it is handed by the layer before it.
+            width: bytes of one value.
+        """
+        wide = self.wide_stream or self.autocast
+        return values * (max(width, FP32_BYTES) if wide else width)
 
 
 NOTHING_FUSED = Kernels()
@@ -172,6 +189,8 @@ def _operators(
             kept = _kept(each, tokens, joined=joined, pads=pads)
         if kernels.autocast:
             kept = _cast(each, kept, layer)
+        if kernels.masks and each.kind is OperatorKind.FUSED_ATTENTION:
+            kept = replace(kept, values=kept.values + _pairs(layer))
         if each.matrices is not None and each.attention is Attention.PLAIN and "scores" in each.name:
             kept = _repeated(each, layer)
         if keeps_inputs and each.stored and is_linear(each) and kept == NOTHING:
@@ -206,6 +225,12 @@ def _kept(operator: Operator, tokens: int, *, joined: bool, pads: bool) -> Size:
         # Padded by an indexed copy, which keeps what it copies.
         return Size(values=operator.forward.values / 3)
     return kept
+
+
+def _pairs(layer: Layer) -> float:
+    """Pairs of queries and keys of all heads."""
+    products = (each.matrices for each in layer.operators if each.name == "scores")
+    return sum(each.batch * each.rows * each.columns for each in products if each)
 
 
 def _repeated(scores: Operator, layer: Layer) -> Size:
