@@ -11,7 +11,6 @@ predicted) is a straight line of that logarithm.
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
-from itertools import pairwise
 from math import erf, exp, log, sqrt
 
 import numpy as np
@@ -437,11 +436,26 @@ def interval(total: float, errors: MemoryErrors, *, spread: float = 1.0) -> tupl
     return total * exp(spread * errors.p10), total * exp(spread * errors.p90)
 
 
+def errors_of(setting: Setting) -> MemoryErrors:
+    """How far off predictions have been of software like this."""
+    known = setting.coefficients
+    return known.memory_errors if setting.software.keeps is None else known.memory_errors_eager
+
+
 def probability(total: float, room: float, errors: MemoryErrors, *, spread: float = 1.0) -> float:
     """How likely a prediction of `total` bytes stays within `room`, from 0 to 1."""
-    margin = log(room / total) / spread
-    known = tuple(zip(astuple(errors), SCORES, strict=True))
-    pairs = tuple(pairwise(known))
-    (first, low), (second, high) = next((pair for pair in pairs if margin <= pair[1][0]), pairs[-1])
-    score = low + (margin - first) * (high - low) / (second - first)
-    return (1.0 + erf(score / sqrt(2.0))) / 2.0
+    return float(probabilities(np.array([total]), room, errors, spread=spread)[0])
+
+
+def probabilities(
+    totals: Column, room: Column | float, errors: MemoryErrors, *, spread: float = 1.0
+) -> Column:
+    """The same of many predictions; it never grows with a total. [as given]"""
+    margin = np.array([log(each) for each in np.ravel(room / totals)]) / spread
+    known, scores = np.array(astuple(errors)), np.array(SCORES)
+    slopes = (scores[1:] - scores[:-1]) / (known[1:] - known[:-1])
+    # Between two percentiles, and beyond the outer ones along the same lines.
+    place = np.clip(np.searchsorted(known, margin) - 1, 0, len(slopes) - 1)
+    score = scores[place] + (margin - known[place]) * slopes[place]
+    likely = np.array([(1.0 + erf(each / sqrt(2.0))) / 2.0 for each in score])
+    return likely.reshape(np.shape(room / totals))

@@ -23,7 +23,7 @@ from foretrain.plan.table import table_of
 from foretrain.step.held import Held, hold
 from foretrain.step.job import fed, job_of
 from foretrain.step.memory import interval as memory_interval
-from foretrain.step.memory import probability, stage_memory
+from foretrain.step.memory import errors_of, probability, stage_memory
 from foretrain.step.objective import cost, energy
 from foretrain.step.result import Estimate, JobTime, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting
@@ -235,7 +235,7 @@ def _memory(setting: Setting, held: Held) -> Memory:
 
 def memory_of(setting: Setting, worst: StageMemory, stages: Sequence[StageMemory]) -> Memory:
     """What the heaviest of some stages needs, and how sure that is."""
-    errors, spread = setting.coefficients.memory_errors, setting.workload.model.spread
+    errors, spread = errors_of(setting), setting.workload.model.spread
     room = setting.cluster.device.memory
     low, high = memory_interval(worst.total, errors, spread=spread)
     return Memory(

@@ -87,6 +87,8 @@ class Kernels:
         loss_inside: whether the model computes its loss itself.
         autocast: whether parameters and the stream are in fp32 and each product casts its input.
         wide_stream: whether what layers hand on is in fp32.
+        inputs: whether a product whose weights are stored in fewer bits keeps what it reads,
+            though they are frozen (bitsandbytes before 2024).
         masks: whether a fused kernel keeps a mask of all pairs of tokens, in 16 bits for each head.
         passes: whether a compiler fuses what lies between products, so that they keep what the
             library counts.
@@ -100,6 +102,7 @@ class Kernels:
     loss_inside: bool = False
     autocast: bool = False
     wide_stream: bool = False
+    inputs: bool = False
     masks: bool = False
     passes: bool = False
 
@@ -118,14 +121,12 @@ class Kernels:
 NOTHING_FUSED = Kernels()
 
 
-def eager(model: Model, kernels: Kernels = NOTHING_FUSED, *, keeps_inputs: bool = False) -> Model:
+def eager(model: Model, kernels: Kernels = NOTHING_FUSED) -> Model:
     """A model as an eager framework keeps it.
 
     Args:
         model: adapters included.
         kernels: what is fused all the same.
-        keeps_inputs: whether a product whose weights are stored in fewer bits keeps what it reads,
-            though they are frozen (bitsandbytes before 2024).
     """
     tokens = model.tokens
     layers = (
@@ -136,7 +137,7 @@ def eager(model: Model, kernels: Kernels = NOTHING_FUSED, *, keeps_inputs: bool 
                 for each in (
                     layer.operators
                     if kernels.passes
-                    else _operators(layer, tokens, keeps_inputs, kernels=kernels)
+                    else _operators(layer, tokens, kernels=kernels)
                 )
             ),
         )
@@ -178,7 +179,7 @@ def _with_loss(layer: Layer, operator: Operator, kernels: Kernels) -> Operator:
 
 
 def _operators(
-    layer: Layer, tokens: int, keeps_inputs: bool, *, kernels: Kernels
+    layer: Layer, tokens: int, *, kernels: Kernels
 ) -> Iterator[Operator]:
     after, joined = 0, not kernels.separate
     pads = joined and 0 < sum(map(_of_part, layer.operators)) < PARTS
@@ -193,7 +194,7 @@ def _operators(
             kept = replace(kept, values=kept.values + _pairs(layer))
         if each.matrices is not None and each.attention is Attention.PLAIN and "scores" in each.name:
             kept = _repeated(each, layer)
-        if keeps_inputs and each.stored and is_linear(each) and kept == NOTHING:
+        if kernels.inputs and each.stored and is_linear(each) and kept == NOTHING:
             # The input of a product; what several read after the same norm is kept once.
             product, after_norm = each.matrices, not stem(each).endswith(" out")
             assert product is not None
