@@ -151,7 +151,7 @@ def test_states_of_sixteen_bits_have_no_copy_in_fp32():
 @pytest.mark.parametrize(
     ("notes", "loss", "norms"),
     [
-        ("", Loss.WHOLE, False),
+        ("", Loss.SHIFTED, False),
         ("fused kernels (foak): fused RoPE, RMSNorm, cross entropy", Loss.FUSED, True),
         ("framework_config foak-fast-kernels-liger", Loss.FUSED_LINEAR, True),
         ("cumulative: baseline + chunked cross entropy", Loss.CHUNKED, False),

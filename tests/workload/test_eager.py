@@ -48,7 +48,7 @@ def test_products_of_packed_weights_keep_each_input_once(name):
     hidden = model.layers[1].input / TOKENS
     wide = {"llama-2-7b": 11008}.get(name, 4 * hidden)
     norms = {"phi-1.5": 1}.get(name, 2)
-    more = kept(eager(model, keeps_inputs=True)) - kept(eager(model))
+    more = kept(eager(model, Kernels(inputs=True))) - kept(eager(model))
     assert more == 2 * (norms * hidden + wide)
 
 
@@ -75,27 +75,31 @@ def test_norm_whose_weights_are_trained_keeps_what_it_normalised_too():
     scaled = prompted(model, Prompt(tokens=10, scales=True))
     plain = prompted(model, Prompt(tokens=10))
     norms = [
-        [each.kept.fixed for each in eager(found).layers[1].operators if "norm" in each.name]
+        [each.kept for each in eager(found).layers[1].operators if "norm" in each.name]
         for found in (plain, scaled)
     ]
-    assert norms[1] == [2 * size for size in norms[0]]
+    assert [each.fixed for each in norms[1]] == [each.fixed for each in norms[0]]
+    assert [4 * each.values for each in norms[1]] == [each.fixed for each in norms[0]]
+    assert not any(each.values for each in norms[0])
 
 
 LOGITS, WORDS = 4096, 32_000
 
 
 def loss_bytes(kernels):
-    """Bytes of the loss for each logit, at two bytes a value."""
+    """Bytes of the loss for each logit, kept and passing, at two bytes a value."""
     model = eager(build("llama-2-7b", sequence=TOKENS), kernels)
     loss = next(each for _, each in model.operators if each.name == "loss")
-    return (2 * loss.kept.values + loss.kept.fixed) / (TOKENS * WORDS)
+    sizes = (loss.kept, loss.passing) if loss.passing else (loss.kept,)
+    return sum(2 * each.values + each.fixed for each in sizes) / (TOKENS * WORDS)
 
 
 @pytest.mark.parametrize(
     ("loss", "bytes_of_a_logit"),
     [
         (Loss.LEAN, 4),
-        (Loss.WHOLE, 2 + 4 + 4 + 4),
+        (Loss.WHOLE, 4 + 4 + 4),
+        (Loss.SHIFTED, 2 + 4 + 4 + 4),
         (Loss.FUSED, 4 + 4),
         (Loss.CHUNKED, 2 + 12 / 8),
         (Loss.FUSED_LINEAR, 14 * LOGITS / WORDS),
@@ -105,7 +109,7 @@ def test_what_is_there_of_logits_at_the_peak(loss, bytes_of_a_logit):
     assert loss_bytes(Kernels(loss=loss)) == pytest.approx(bytes_of_a_logit)
 
 
-@pytest.mark.parametrize(("loss", "copies"), [(Loss.WHOLE, 4), (Loss.FUSED, 2)])
+@pytest.mark.parametrize(("loss", "copies"), [(Loss.WHOLE, 3), (Loss.SHIFTED, 4), (Loss.FUSED, 2)])
 def test_a_loss_that_widens_nothing_has_copies_of_two_bytes(loss, copies):
     assert loss_bytes(Kernels(loss=loss, narrow=True)) == 2 * copies
 

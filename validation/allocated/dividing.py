@@ -39,9 +39,7 @@ def divide(model: nn.Module, mesh: DeviceMesh) -> None:
                 "self_attn": PrepareModuleInput(
                     input_layouts=(tokens, None), desired_input_layouts=(every, None)
                 ),
-                "mlp": PrepareModuleInput(
-                    input_layouts=(tokens,), desired_input_layouts=(every,)
-                ),
+                "mlp": PrepareModuleInput(input_layouts=(tokens,), desired_input_layouts=(every,)),
                 "self_attn.q_proj": ColwiseParallel(),
                 "self_attn.k_proj": ColwiseParallel(),
                 "self_attn.v_proj": ColwiseParallel(),

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
+from torch.nn import functional
 from validation.allocated.program import Network, Program
 
 
@@ -17,7 +17,9 @@ class OneKernelNorm(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, weight: Tensor) -> Tensor:
-        ctx.save_for_backward(values, weight, values.new_empty(values.shape[:-1], dtype=torch.float32))
+        ctx.save_for_backward(
+            values, weight, values.new_empty(values.shape[:-1], dtype=torch.float32)
+        )
         return torch.empty_like(values)
 
     @staticmethod
@@ -72,7 +74,7 @@ class Attention(nn.Module):
         queries, keys, contents = (each.view(batch, each.shape[1], -1, self.head) for each in made)
         tokens = queries.shape[1]
         queries, keys = (_turned(each, turns).transpose(1, 2) for each in (queries, keys))
-        found = F.scaled_dot_product_attention(
+        found = functional.scaled_dot_product_attention(
             queries, keys, contents.transpose(1, 2), is_causal=True, enable_gqa=True
         )
         return self.o_proj(found.transpose(1, 2).reshape(batch, tokens, -1))
@@ -93,7 +95,7 @@ class FeedForward(nn.Module):
         self.down_proj = nn.Linear(network.width, network.hidden, bias=False)
 
     def forward(self, values: Tensor) -> Tensor:
-        return self.down_proj(F.silu(self.gate_proj(values)) * self.up_proj(values))
+        return self.down_proj(functional.silu(self.gate_proj(values)) * self.up_proj(values))
 
 
 class Block(nn.Module):
@@ -112,7 +114,9 @@ class Block(nn.Module):
 class Plain(nn.Module):
     """A decoder, or the part of one that a stage of a pipeline has."""
 
-    def __init__(self, network: Network, *, sequence: int, layers: int, ends: tuple[bool, bool]) -> None:
+    def __init__(
+        self, network: Network, *, sequence: int, layers: int, ends: tuple[bool, bool]
+    ) -> None:
         super().__init__()
         first, last = ends
         self.embed = nn.Embedding(network.vocabulary, network.hidden) if first else None
@@ -164,7 +168,9 @@ def adapt(model: nn.Module, program: Program) -> None:
         for name, module in list(block.named_modules()):
             if name.rpartition(".")[2] in program.targets:
                 parent = block.get_submodule(name.rpartition(".")[0])
-                setattr(parent, name.rpartition(".")[2], Adapter(module, program.lora, program.dropout))
+                setattr(
+                    parent, name.rpartition(".")[2], Adapter(module, program.lora, program.dropout)
+                )
 
 
 def build(program: Program, *, stages: tuple[int, int] = (0, 1)) -> nn.Module:
@@ -181,8 +187,13 @@ def build(program: Program, *, stages: tuple[int, int] = (0, 1)) -> nn.Module:
 
 
 def _of_transformers(program: Program) -> nn.Module:
-    from transformers import AutoModelForCausalLM, GPTNeoXConfig, LlamaConfig, Qwen2Config
-    from transformers import masking_utils
+    from transformers import (
+        AutoModelForCausalLM,
+        GPTNeoXConfig,
+        LlamaConfig,
+        Qwen2Config,
+        masking_utils,
+    )
 
     # Positions have no values that could show that samples are not packed, as they are not.
     masking_utils.find_packed_sequence_indices = lambda positions: None

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from validation.allocated.comparing import COMPONENTS, TOTAL, total
 from validation.allocated.program import Network, Program
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.plan.plan import Plan, Recompute, Sharding
 from foretrain.plan.table import table_of
 from foretrain.step.held import hold
-from foretrain.step.memory import stage_memory
-from foretrain.step.peak import Phase
+from foretrain.step.memory import MemoryColumns, stage_moments
 from foretrain.step.setting import setting
 from foretrain.study.catalogue import cluster
 from foretrain.study.coefficients import DEFAULT
@@ -29,7 +29,6 @@ from foretrain.workload.workload import Optimizer, Precision, Workload
 NOTHING_ADDED = {"memory.reserve": 0.0, "memory.fragmentation": 0.0, "memory.temporaries": 0.0}
 """What a program without a device cannot show is left out of the prediction too."""
 
-COMPONENTS = ("weights", "gradients", "optimizer", "activations", "buffers")
 OPTIMIZERS = {"adamw": Optimizer.ADAMW, "momentum": Optimizer.MOMENTUM, "sgd": Optimizer.SGD}
 
 
@@ -50,8 +49,8 @@ def config_of(network: Network, *, sequence: int) -> dict[str, object]:
     return keys
 
 
-def predicted(program: Program) -> list[tuple[str, Mapping[str, float]]]:
-    """The phase and the bytes by component at the peak of each stage."""
+def predicted(program: Program) -> list[list[Mapping[str, float]]]:
+    """Bytes by component of each stage, of its fullest moment and of those that come near it."""
     known = setting(
         _workload(program),
         _cluster(program.data * program.tensor * program.pipeline),
@@ -59,13 +58,20 @@ def predicted(program: Program) -> list[tuple[str, Mapping[str, float]]]:
         software=_software(program),
     )
     held = hold(known, table_of([_plan(program)]))
-    stages = []
-    for run in held.runs:
-        for later in range(int(held.stages(run)[0])):
-            found = stage_memory(known, held, run=run, later=float(later))
-            phase = Phase(int(found.phase.ravel()[0])).name.lower()
-            stages.append((phase, {name: float(getattr(found, name)[0]) for name in COMPONENTS}))
-    return stages
+    return [
+        _fullest(stage_moments(known, held, run=run, later=float(later)))
+        for run in held.runs
+        for later in range(int(held.stages(run)[0]))
+    ]
+
+
+def _fullest(moments: Sequence[MemoryColumns]) -> list[Mapping[str, float]]:
+    found = sorted(
+        ({name: float(getattr(each, name)[0]) for name in COMPONENTS} for each in moments),
+        key=total,
+        reverse=True,
+    )
+    return [each for each in found if total(each) >= (1.0 - TOTAL) * total(found[0])]
 
 
 def _workload(program: Program) -> Workload:
@@ -74,7 +80,9 @@ def _workload(program: Program) -> Workload:
     pure = program.precision == "bf16" and not program.lora
     reduced = FP32 if program.lora else CODECS[program.reduced]
     optimizer = OPTIMIZERS[program.optimizer]
-    model: Model = model_of(config_of(network, sequence=program.sequence), sequence=program.sequence)
+    model: Model = model_of(
+        config_of(network, sequence=program.sequence), sequence=program.sequence
+    )
     if program.lora:
         model = adapted(
             model,

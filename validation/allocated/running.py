@@ -1,4 +1,4 @@
-"""Runs a program as rank 0 of its devices, on tensors without values, and says what it allocated."""
+"""Runs a program as rank 0 of its devices, on tensors without values: what it allocates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
@@ -16,6 +15,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import Replicate, distribute_tensor
 from torch.distributed.tensor.parallel import loss_parallel
+from torch.nn import functional
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from validation.allocated.dividing import divide
 from validation.allocated.networks import Plain, adapt, blocks_of, build, parameters
@@ -74,9 +74,7 @@ def _stage(program: Program, mesh: DeviceMesh, stage: int) -> Phases:
         for each in model.parameters():
             tracker.call(each, WEIGHTS)
             if each.requires_grad:
-                each.register_post_accumulate_grad_hook(
-                    lambda it: tracker.call(it.grad, GRADIENTS)
-                )
+                each.register_post_accumulate_grad_hook(lambda it: tracker.call(it.grad, GRADIENTS))
         optimizer = _optimizer(program, model)
         for _ in range(STEPS):
             tracker.most.clear()
@@ -174,7 +172,7 @@ def _forward(program: Program, model: nn.Module, stage: int) -> Tensor:
     if program.tensor > 1:
         tokens = distribute_tensor(tokens, found.device_mesh, [Replicate()])
     with _divided(program):
-        return F.cross_entropy(found.float().flatten(0, 1), tokens.flatten())
+        return functional.cross_entropy(found.float().flatten(0, 1), tokens.flatten())
 
 
 def _divided(program: Program) -> AbstractContextManager[None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,32 +53,34 @@ class Tracker(TorchDispatchMode):
     def __hash__(self) -> int:
         return id(self)
 
-    def __torch_dispatch__(
-        self, func: Any, types: Iterable[type], args: Any = (), kwargs: Mapping[str, Any] | None = None
-    ) -> Any:
-        """Runs an operation and counts what it made."""
+    def __torch_dispatch__(self, func: Any, types: Any, *called: Any) -> Any:
+        """Runs an operation and counts what it made; `called` are its arguments, and those named.
+
+        Distributed tensors come again as the local ones that they are made of.
+        """
         if any(issubclass(each, DTensor) for each in types):
             return NotImplemented
+        arguments, named = (*called, {}, {})[:2]
         if func is torch.ops._c10d_functional.wait_tensor.default:
             # Without a device the operation makes a copy, which nothing makes with one.
-            return args[0]
-        made = func(*args, **(kwargs or {}))
-        if self._apart:
-            return made
-        component = ACTIVATIONS if self.phase == FORWARD else BUFFERS
-        for each in tree_leaves(made):
-            if isinstance(each, torch.Tensor):
-                self._see(each, component)
-        name = str(func)
-        if "_reduce_scatter_base_" in name:
-            self.call(args[0], GRADIENTS)
-            self.call(args[1], BUFFERS)
-        if "_allgather_base_" in name or "all_gather_copy_in" in name:
-            for each in tree_leaves((args[:1], made)):
-                if isinstance(each, torch.Tensor) and not self._is(each, WEIGHTS):
-                    self.call(each, BUFFERS)
-        self._mark()
+            return arguments[0]
+        made = func(*arguments, **(named or {}))
+        if not self._apart:
+            for each in _tensors(made):
+                self._see(each, ACTIVATIONS if self.phase == FORWARD else BUFFERS)
+            self._exchanged(str(func), arguments, made)
+            self._mark()
         return made
+
+    def _exchanged(self, name: str, arguments: Any, made: Any) -> None:
+        """Counts what shards are gathered into, and what gradients are reduced from and into."""
+        if "_reduce_scatter_base_" in name:
+            self.call(arguments[0], GRADIENTS)
+            self.call(arguments[1], BUFFERS)
+        if "_allgather_base_" in name or "all_gather_copy_in" in name:
+            for each in _tensors((arguments[:1], made)):
+                if not self._is(each, WEIGHTS):
+                    self.call(each, BUFFERS)
 
     def call(self, tensor: torch.Tensor, component: str) -> None:
         """Counts a tensor's storage as something else from now on."""
@@ -130,7 +132,10 @@ class Tracker(TorchDispatchMode):
         which no device does.
         """
         resize, shapes = torch.UntypedStorage.resize_, sharding.ShardingPropagator
-        found_apart, gather = shapes._propagate_tensor_meta_non_cached, FSDPParam.init_all_gather_outputs
+        found_apart, gather = (
+            shapes._propagate_tensor_meta_non_cached,
+            FSDPParam.init_all_gather_outputs,
+        )
 
         def resized(storage: torch.UntypedStorage, size: int) -> Any:
             made = resize(storage, size)
@@ -160,6 +165,10 @@ class Tracker(TorchDispatchMode):
             torch.UntypedStorage.resize_ = resize
             shapes._propagate_tensor_meta_non_cached = found_apart
             FSDPParam.init_all_gather_outputs = gather
+
+
+def _tensors(made: Any) -> Iterator[torch.Tensor]:
+    return (each for each in tree_leaves(made) if isinstance(each, torch.Tensor))
 
 
 def _blocks(size: int) -> int:

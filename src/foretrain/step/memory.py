@@ -167,8 +167,9 @@ def _moments(setting: Setting, held: Held, *, state: _State, stage: Stage) -> li
     working = again + held.of_stage("passing", run) + brief + part.around + part.ends + part.two
     early = EARLY * part.layer
     # Where gradients are added up in place, one product's at a time is beside them.
-    held_early, passing = np.where(part.apart | stays, 0.0, early), working + early * (
-        part.apart | stays
+    held_early, passing = (
+        np.where(part.apart | stays, 0.0, early),
+        working + early * (part.apart | stays),
     )
     # Activations of a layer go as its gradients come.
     all_of_it = part.layer * (part.apart | ~stays) - kept
@@ -261,16 +262,17 @@ def _parted(setting: Setting, held: Held, *, run: Run) -> _Parted:
     whole_bytes = value if wide else codec.held_bytes
     owned_bytes = workload.master_bytes if wide else codec.held_bytes
     keeps = setting.software.keeps
-    gathered, inside = (
-        (False, False) if keeps is None else (keeps.gathered, keeps.loss_inside)
-    )
+    gathered, inside = (False, False) if keeps is None else (keeps.gathered, keeps.loss_inside)
     names = ("repeated", "own", "last", "layer", "around", "ends", "two", "next", "sent", "casts")
     sums: dict[str, Column] = {name: np.zeros(1) for name in (*names, "leaving")}
     for holding in setting.holdings:
         replicas = among(plans, replicas_of(plans, holding))
         shared = replicas > 1
         gathers = (plans.sharding == Sharding.PARAMETERS) & shared
-        drops, apart = gathers & (plans.reshard > 0), (plans.sharding >= Sharding.GRADIENTS) & shared
+        drops, apart = (
+            gathers & (plans.reshard > 0),
+            (plans.sharding >= Sharding.GRADIENTS) & shared,
+        )
         parts = np.where(apart, replicas, 1.0)
         embedding, head, layer, whole, around = (
             held.of_holding(name, run, holding)
@@ -280,7 +282,9 @@ def _parted(setting: Setting, held: Held, *, run: Run) -> _Parted:
         ends = head + embedding
         found = {
             "repeated": embedding * (plans.tensor - 1.0) * ~apart * owned_bytes * gathered,
-            "own": (np.where(apart, ends + layer, embedding + (1.0 - EARLY) * layer) + layer * apart)
+            "own": (
+                np.where(apart, ends + layer, embedding + (1.0 - EARLY) * layer) + layer * apart
+            )
             * owned_bytes
             / parts,
             "last": head * ~apart * owned_bytes,

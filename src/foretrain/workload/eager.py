@@ -81,8 +81,8 @@ class Kernels:
         separate: whether queries, keys and values are products of their own, with adapters of their
             own; otherwise they are parts of one, whose result stays beside rotated copies, and
             adapters of some of them are padded by an indexed copy.
-        gathered: whether the tensor axis is PyTorch's: what a product gathers of tokens is kept as it
-            is, a loss of divided logits makes one more copy, and each member has the gradient of
+        gathered: whether the tensor axis is PyTorch's: what a product gathers of tokens is kept as
+            it is, a loss of divided logits makes one more copy, and each member has the gradient of
             the whole table of an embedding.
         loss_inside: whether the model computes its loss itself.
         autocast: whether parameters and the stream are in fp32 and each product casts its input.
@@ -105,7 +105,6 @@ class Kernels:
     inputs: bool = False
     masks: bool = False
     passes: bool = False
-
 
     def handed_on(self, values: Floats, *, width: float) -> Floats:
         """Bytes of a sample that a layer keeps which is computed again.
@@ -178,9 +177,7 @@ def _with_loss(layer: Layer, operator: Operator, kernels: Kernels) -> Operator:
     return replace(operator, kept=kept, passing=passing)
 
 
-def _operators(
-    layer: Layer, tokens: int, *, kernels: Kernels
-) -> Iterator[Operator]:
+def _operators(layer: Layer, tokens: int, *, kernels: Kernels) -> Iterator[Operator]:
     after, joined = 0, not kernels.separate
     pads = joined and 0 < sum(map(_of_part, layer.operators)) < PARTS
     for each in layer.operators:
@@ -192,7 +189,11 @@ def _operators(
             kept = _cast(each, kept, layer)
         if kernels.masks and each.kind is OperatorKind.FUSED_ATTENTION:
             kept = replace(kept, values=kept.values + _pairs(layer))
-        if each.matrices is not None and each.attention is Attention.PLAIN and "scores" in each.name:
+        if (
+            each.matrices is not None
+            and each.attention is Attention.PLAIN
+            and "scores" in each.name
+        ):
             kept = _repeated(each, layer)
         if kernels.inputs and each.stored and is_linear(each) and kept == NOTHING:
             # The input of a product; what several read after the same norm is kept once.
