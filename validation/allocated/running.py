@@ -68,7 +68,7 @@ def run(program: Program) -> list[Phases]:
 
 
 def _stage(program: Program, mesh: DeviceMesh, stage: int) -> Phases:
-    tracker = Tracker()
+    tracker = Tracker(reduces=program.sharded and program.data > 1)
     model = prepared(program, mesh, stage)
     with tracker.watching():
         for each in model.parameters():

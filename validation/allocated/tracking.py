@@ -37,11 +37,13 @@ class Tracker(TorchDispatchMode):
 
     Attributes:
         phase: of the step, which the program sets.
+        reduces: whether gradients are reduced layer by layer, so that whole ones pass.
         now: bytes by component.
         most: at the peak of each phase, bytes by component.
     """
 
     phase: str = FORWARD
+    reduces: bool = False
     now: Counter[str] = field(default_factory=Counter)
     most: dict[str, Counter[str]] = field(default_factory=dict)
     _known: dict[int, list[Any]] = field(default_factory=dict)
@@ -74,6 +76,8 @@ class Tracker(TorchDispatchMode):
 
     def _exchanged(self, name: str, arguments: Any, made: Any) -> None:
         """Counts what shards are gathered into, and what gradients are reduced from and into."""
+        if "embedding_dense_backward" in name and not self.reduces:
+            self.call(made, GRADIENTS)
         if "_reduce_scatter_base_" in name:
             self.call(arguments[0], GRADIENTS)
             self.call(arguments[1], BUFFERS)

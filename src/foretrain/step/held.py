@@ -217,13 +217,6 @@ def _loads(
     weights[0] = weights[0] - model.tied * setting.workload.precision.value_bytes * once
     trained[0] = trained[0] - model.tied_trained * once
     passing = layers.passing.take(layer, axis=1)
-    cuttable = np.array([each.cuttable for each in model.layers])
-    before = np.arange(len(cuttable)) < cuttable.argmax()
-    behind = ~cuttable & ~before
-
-    def only(chosen: NDArray[np.bool_], values: Floats) -> Floats:
-        return each_weighted(counts * chosen[:, np.newaxis, np.newaxis], values)
-
     tensors = np.array([[float(sum(o.tensors for o in each.operators))] for each in model.layers])
     return Loads(
         layers=weighted(counts, np.ones_like(kept)),
@@ -240,12 +233,30 @@ def _loads(
         unpacked=_most(counts, layers.unpacked.take(layer, axis=1)),
         passing=_most(counts[:body], passing[:body]),
         leaving=_behind(counts, passing, body),
-        around=only(~cuttable, whole),
-        learnt_first=only(before, gradients),
-        learnt_last=only(behind, gradients),
-        whole_layer=_most(counts[cuttable], whole[:, cuttable]),
-        learnt_layer=_most(counts[cuttable], gradients[:, cuttable]),
+        **_of_ends(setting, counts, whole=whole, gradients=gradients),
     )
+
+
+def _of_ends(
+    setting: Setting, counts: Floats, *, whole: Floats, gradients: Floats
+) -> dict[str, Floats]:
+    """Parameters and gradients of what stands around the layers, and of one that can be cut.
+
+    By the fields of `Loads`. [holding, run, pair]
+    """
+    cuttable = np.array([each.cuttable for each in setting.workload.model.layers])
+    before = np.arange(len(cuttable)) < cuttable.argmax()
+
+    def only(chosen: NDArray[np.bool_], values: Floats) -> Floats:
+        return each_weighted(counts * chosen[:, np.newaxis, np.newaxis], values)
+
+    return {
+        "around": only(~cuttable, whole),
+        "learnt_first": only(before, gradients),
+        "learnt_last": only(~cuttable & ~before, gradients),
+        "whole_layer": _most(counts[cuttable], whole[:, cuttable]),
+        "learnt_layer": _most(counts[cuttable], gradients[:, cuttable]),
+    }
 
 
 def _behind(counts: Floats, values: Floats, body: int) -> Column:

@@ -146,8 +146,7 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     model, value_bytes = setting.workload.model, setting.workload.precision.value_bytes
     boundary = boundary_of(setting.operators, plans)
     inputs = np.array([[layer.input] for layer in model.layers])
-    keeps = setting.software.keeps or NOTHING_FUSED
-    handed = keeps.handed_on(inputs, width=value_bytes)
+    handed = (setting.software.keeps or NOTHING_FUSED).handed_on(inputs, width=value_bytes)
     staying = partial(
         recompute.kept,
         plans,

@@ -16,7 +16,7 @@ import numpy as np
 from foretrain.plan.table import Column, Rows
 
 
-class Phase(IntEnum):
+class MemoryPeak(IntEnum):
     """Moments of a step at which memory may be fullest."""
 
     LOSS = 0
@@ -37,11 +37,11 @@ class Phase(IntEnum):
 
 
 _WORDS = {
-    Phase.LOSS: "at the loss, between forward and backward pass",
-    Phase.FIRST_LAYER: "as the backward pass begins, with all activations",
-    Phase.LAST_LAYER: "as the backward pass ends, with all gradients",
-    Phase.REDUCTION: "as the gradients of embedding and head are reduced",
-    Phase.UPDATE: "in the optimizer's update",
+    MemoryPeak.LOSS: "at the loss, between forward and backward pass",
+    MemoryPeak.FIRST_LAYER: "as the backward pass begins, with all activations",
+    MemoryPeak.LAST_LAYER: "as the backward pass ends, with all gradients",
+    MemoryPeak.REDUCTION: "as the gradients of embedding and head are reduced",
+    MemoryPeak.UPDATE: "in the optimizer's update",
 }
 
 

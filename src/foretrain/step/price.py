@@ -25,7 +25,7 @@ from foretrain.step.job import fed, job_of
 from foretrain.step.memory import errors_of, probability, stage_memory
 from foretrain.step.memory import interval as memory_interval
 from foretrain.step.objective import cost, energy
-from foretrain.step.peak import Phase
+from foretrain.step.peak import MemoryPeak
 from foretrain.step.result import Estimate, JobTime, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting
 from foretrain.step.simulation.step import simulate, step_seconds
@@ -231,7 +231,7 @@ def _memory(setting: Setting, held: Held) -> Memory:
         StageMemory(
             stage=stage,
             **{name: float(getattr(found, name)[stage]) for name in _MEMORY},
-            peak=Phase(int(phases[stage])).words if setting.software.phased else "",
+            peak=MemoryPeak(int(phases[stage])).words if setting.software.phased else "",
         )
         for stage in range(len(run))
     ]

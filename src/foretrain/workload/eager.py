@@ -259,17 +259,17 @@ def _passing(operator: Operator, layer: Layer) -> Size | None:
     """What is there beside all that a layer keeps, in the backward pass of one operator.
 
     An activation gives gradients of each of its branches while the one that it got is still there.
-    An adapter in fp32 gives the gradient of its copy, beside that of the product. The gradient of
+    An adapter in fp32 widens the gradient of what it was added to, and scales it. The gradient of
     the stream passes by all of them, and what a norm adds to it.
     """
     if operator.attention is Attention.PLAIN and stem(operator).endswith("softmax"):
         scores = operator.kept.values
         return Size(values=2 * scores, fixed=FP32_BYTES * scores)
     activation = operator.kind is OperatorKind.MEMORY and stem(operator).endswith("activation")
-    adapter = operator.name.endswith("adapter down") and operator.kept.fixed > 0
-    if adapter and operator.matrices is not None:
-        read = operator.matrices.batch * operator.matrices.rows * operator.matrices.depth
-        return Size(values=2 * layer.input + read, fixed=FP32_BYTES * read)
+    product = operator.matrices
+    if operator.name.endswith("adapter up") and operator.stored == FP32_BYTES and product:
+        written = product.batch * product.rows * product.columns
+        return Size(values=2 * layer.input, fixed=2 * FP32_BYTES * written)
     return Size(values=2 * layer.input + operator.kept.values) if activation else None
 
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from foretrain.errors import InputError
 from foretrain.workload.operator import (
-    NOTHING,
     Attention,
     Matrices,
     Operator,
@@ -307,14 +306,12 @@ class Operators:
     @property
     def measured(self) -> Flags:
         """Those whose seconds somebody measured. [operator, 1]"""
-        measured: Flags = self.seconds >= 0
-        return measured
+        return np.greater_equal(self.seconds, 0)
 
     @property
     def narrowed(self) -> Flags:
         """Products of weights, which may read fewer bits than activations have. [operator, 1]"""
-        narrowed: Flags = self.matmul & (self.weights > 0) & ~self.wide
-        return narrowed
+        return np.logical_and(self.matmul & (self.weights > 0), ~self.wide)
 
     def split_is(self, *splits: Split) -> Flags:
         """Which operators the tensor axis divides in one of these ways. [operator, 1]"""
@@ -353,10 +350,7 @@ def divisible_pixels(operators: Iterable[Operator]) -> Iterator[Pixels | None]:
 
 
 _NUMBERS = tuple(name for name in Operators.__dataclass_fields__ if name not in ("layer", "pixels"))
-_FLAGS = (
-    *("matmul", "fused", "sequence", "selective", "dropped", "shared_input", "wide", "gathered"),
-    "first",
-)
+_FLAGS = tuple(name for name, kind in Operators.__annotations__.items() if kind == "Flags")
 
 
 _SINGLE = Matrices(rows=1.0, columns=1.0, depth=1.0)
@@ -366,6 +360,7 @@ _SINGLE = Matrices(rows=1.0, columns=1.0, depth=1.0)
 def _numbers(operator: Operator) -> tuple[float, ...]:
     """One operator's columns, in the order of the fields of `Operators`."""
     product = operator.matrices or _SINGLE
+    sizes = (operator.forward, operator.backward, operator.kept, operator.passing)
     return (
         operator.kind is OperatorKind.MATMUL,
         operator.kind is OperatorKind.FUSED_ATTENTION,
@@ -373,14 +368,11 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.weights,
         operator.flop,
         operator.backward_flop,
-        operator.forward.values,
-        operator.forward.fixed,
-        operator.backward.values,
-        operator.backward.fixed,
-        operator.kept.values,
-        operator.kept.fixed,
-        (operator.passing or NOTHING).values,
-        (operator.passing or NOTHING).fixed,
+        *(
+            amount
+            for size in sizes
+            for amount in ((size.values, size.fixed) if size else (0.0, 0.0))
+        ),
         operator.kernels,
         _SPLITS.index(operator.split),
         operator.sequence,
