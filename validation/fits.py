@@ -102,6 +102,11 @@ def main() -> int:
     best, margin = fixed(labels)
     print(f"Brier score {brier:.4f}; of the best fixed margin ({margin:+.0%}) {best:.4f}")
     _reliability(likely, came)
+    shipped = np.array([each.need.probability for each in labels])
+    print(
+        f"by the set that is shipped: {int(((shipped >= DEMAND) * (1 - came)).sum())} said to fit,"
+        f" {float(((shipped < DEMAND) * came).sum() / came.sum()):.1%} not said to"
+    )
     kept = len(missed) <= MISSES and share <= ALARMS and brier < best
     print("kept" if kept else "MISSED")
     return 0 if kept else 1

@@ -315,10 +315,7 @@ class Operators:
 
     def split_is(self, *splits: Split) -> Flags:
         """Which operators the tensor axis divides in one of these ways. [operator, 1]"""
-        chosen: Flags = self.split == _SPLITS.index(splits[0])
-        for split in splits[1:]:
-            chosen = chosen | (self.split == _SPLITS.index(split))
-        return chosen
+        return np.isin(self.split, [_SPLITS.index(split) for split in splits])
 
 
 def operators_of(model: Model) -> Operators:
@@ -368,11 +365,7 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.weights,
         operator.flop,
         operator.backward_flop,
-        *(
-            amount
-            for size in sizes
-            for amount in ((size.values, size.fixed) if size else (0.0, 0.0))
-        ),
+        *(getattr(size, amount, 0.0) for size in sizes for amount in ("values", "fixed")),
         operator.kernels,
         _SPLITS.index(operator.split),
         operator.sequence,
