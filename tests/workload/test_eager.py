@@ -1,5 +1,6 @@
 """Eager: what separate kernels keep, counted by hand, and laws."""
 
+import numpy as np
 import pytest
 
 from foretrain.workload.eager import Kernels, Loss, eager
@@ -129,3 +130,61 @@ def test_separate_products_leave_no_parts_beside_rotated_copies():
 def test_what_a_compiler_fuses_keeps_what_the_library_counts():
     model = build("llama-2-7b", sequence=TOKENS)
     assert kept(eager(model, Kernels(passes=True))) == kept(model)
+
+
+def operators(model, kernels, part):
+    found = eager(model, kernels).layers[1].operators
+    return [each for each in found if part in each.name]
+
+
+def test_what_a_tensor_axis_gathers_is_kept_whole_by_products_of_columns_alone():
+    model = build("llama-2-7b", sequence=TOKENS)
+    gathered = [
+        each.name for _, each in eager(model, Kernels(gathered=True)).operators if each.gathered
+    ]
+    assert gathered == ["query-key-value", "feed-forward in", "logits"]
+    assert not any(each.gathered for _, each in eager(model).operators)
+
+
+def test_softmax_of_plain_attention_is_kept_in_fp32_and_narrowed():
+    (softmax,) = operators(build("llama-2-7b", sequence=TOKENS), Kernels(), "softmax")
+    assert softmax.kept.fixed == 2 * (2 * softmax.kept.values)
+
+
+def test_shared_keys_are_repeated_for_plain_attention_alone():
+    few, many = (
+        operators(build(name, sequence=TOKENS), Kernels(), "scores")[0].kept.values
+        for name in ("llama-3-8b", "llama-2-7b")
+    )
+    assert (few, many) == (2 * (4096 - 1024) * TOKENS, 0)
+
+
+def test_a_mask_takes_two_bytes_a_pair_of_tokens_and_head():
+    model = build("llama-2-7b", sequence=TOKENS)
+    (masked,), (plain,) = (
+        operators(model, Kernels(masks=masks), "flash attention") for masks in (True, False)
+    )
+    assert masked.kept.values - plain.kept.values == 32 * TOKENS * TOKENS
+
+
+def test_autocast_casts_the_input_of_each_product():
+    model = build("llama-2-7b", sequence=TOKENS)
+    (cast,), (once,) = (
+        operators(model, Kernels(autocast=autocast), "query-key-value")
+        for autocast in (True, False)
+    )
+    assert cast.kept.values == 3 * once.kept.values
+
+
+def test_of_what_passes_by_a_layer_the_most_counts():
+    layer = eager(build("llama-2-7b", sequence=TOKENS)).layers[1]
+    passing = [each for each in layer.operators if each.passing and each.attention is None]
+    assert [each.name for each in passing] == ["activation"]
+    assert passing[0].passing.values == (2 * 11008 + 2 * 4096) * TOKENS
+
+
+def test_a_wide_stream_is_handed_on_in_four_bytes():
+    values = np.array([[10.0]])
+    assert Kernels().handed_on(values, width=2.0) == 20
+    assert Kernels(wide_stream=True).handed_on(values, width=2.0) == 40
+    assert Kernels(autocast=True).handed_on(values, width=4.0) == 40
