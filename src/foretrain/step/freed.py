@@ -79,7 +79,8 @@ def freed_moments(setting: Setting, held: Held, *, state: State, stage: Stage) -
             after + part.sent,
         ),
         moment(
-            np.maximum(every - part.own, 0.0),
+            # Of the second of several in flight, gradients of the first are there.
+            np.where(flight > 1.0, every, np.maximum(every - part.own, 0.0)),
             others + np.minimum(layer, here),
             after + part.sent,
         ),

@@ -67,6 +67,8 @@ class Moment:
 
 def fullest(moments: Sequence[Moment]) -> tuple[Moment, Rows]:
     """The moment with the largest total, the first of equals, and which of them that is."""
+    if len(moments) == 1:
+        return moments[0], np.zeros(1, np.intp)
     totals = np.stack(np.broadcast_arrays(*(each.total for each in moments)))
     at = np.argmax(totals, axis=0)
 
