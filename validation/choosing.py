@@ -28,6 +28,7 @@ from validation.parts.record import Recorded, told
 from validation.software import TEXTS, kept_out
 
 from foretrain.app.engine import engine
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.uncertainty import PlanErrors
 from foretrain.evidence.predict import CATALOGUE, meant_of, setting_of
 from foretrain.measured.case import case_of
@@ -37,6 +38,7 @@ from foretrain.search.resolution import chances
 from foretrain.search.simple import complexity_of
 from foretrain.step.alternatives import climb
 from foretrain.step.price import price_plan
+from foretrain.study.coefficients import DEFAULT
 
 RECORDED = Recorded(
     path=Path(__file__).parent / "recorded_choosing.toml",
@@ -67,11 +69,11 @@ def main(arguments: Sequence[str]) -> int:
     with engine(os.cpu_count() or 1) as pool:
         texts = kept_out(TEXTS, "software", family_of, pool=pool)
     groups = decisions(texts.scored)
-    errors = errors_without(groups)
+    errors, sets = errors_without(groups), folds("software")
     least, chosen, plans = [], [], []
     for group in groups:
         known = errors[group.source_id]
-        rivals = [rival(choice) for choice in group.choices]
+        rivals = [rival(choice, sets) for choice in group.choices]
         first = min(zip(rivals, group.choices, strict=True), key=lambda each: each[0].value)[1]
         led = picks(rivals, known, money=False, most=1).plans[0].found
         picked = next(choice for it, choice in zip(rivals, group.choices, strict=True) if it is led)
@@ -92,9 +94,14 @@ def errors_without(groups: Sequence[Decision]) -> Mapping[str, PlanErrors]:
     }
 
 
-def rival(choice: Choice) -> Rival:
-    """A published plan as a search would have found it."""
-    coefficients = folds("software")[family_of(choice.run)]
+def rival(choice: Choice, sets: Mapping[str, Coefficients]) -> Rival:
+    """A published plan as a search would have found it.
+
+    Args:
+        choice: the plan.
+        sets: the set of every family of software that one was fitted without.
+    """
+    coefficients = sets.get(family_of(choice.run), DEFAULT)
     case = meant_of(case_of(choice.run, CATALOGUE), coefficients).case
     known = setting_of(case, coefficients)
     plan = climb(known, case.plausible).plan

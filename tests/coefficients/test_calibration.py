@@ -32,3 +32,9 @@ def test_set_that_lacks_a_value_or_has_one_too_many_is_refused():
     values = {name: DEFAULT.value(name) for name in names()}
     with pytest.raises(InputError, match=r"missing links.nvlink; unknown links.nvlnk"):
         coefficients_of("odd", {k.replace("nvlink", "nvlnk"): v for k, v in values.items()})
+
+
+def test_a_set_from_before_eager_software_was_told_apart_says_the_same_of_it():
+    values = {name: DEFAULT.value(name) for name in names() if "_eager" not in name}
+    found = coefficients_of("before", values)
+    assert found.memory_errors_eager == found.memory_errors

@@ -151,7 +151,7 @@ def test_states_of_sixteen_bits_have_no_copy_in_fp32():
 @pytest.mark.parametrize(
     ("notes", "loss", "norms"),
     [
-        ("", Loss.WHOLE, False),
+        ("", Loss.SHIFTED, False),
         ("fused kernels (foak): fused RoPE, RMSNorm, cross entropy", Loss.FUSED, True),
         ("framework_config foak-fast-kernels-liger", Loss.FUSED_LINEAR, True),
         ("cumulative: baseline + chunked cross entropy", Loss.CHUNKED, False),
@@ -191,3 +191,47 @@ def test_a_batch_that_a_recipe_fixes_is_listed():
     assert recipe.TWO_SAMPLES.words in found.assumed
     with pytest.raises(NotCovered, match="batch not stated"):
         case(replace(run, framework="HF Trainer"))
+
+
+SHARDED = {"place": replace(ALONE.place, devices=2), "date": "2024-12"}
+
+
+def sharded(run, **others):
+    return replace(run, **(SHARDED | others), layout=replace(run.layout, zero_stage=3))
+
+
+def test_what_fsdp_trains_is_widened_since_the_end_of_2024():
+    full = replace(ALONE, notes="weights and Adam states in 16 bit (no fp32 master)")
+    wide, before = case(sharded(full)), case(sharded(full, date="2024-11"))
+    assert wide.software.wide_parameters
+    assert (wide.workload.master_bytes, wide.workload.optimizer) == (4.0, Optimizer.ADAM)
+    assert not before.software.wide_parameters
+    assert before.workload.optimizer is Optimizer.ADAMW_16BIT
+    assert not case(full).software.wide_parameters
+
+
+def test_adapters_are_not_widened_with_what_is_frozen():
+    assert not case(sharded(replace(ALONE, task="LoRA"))).software.wide_parameters
+
+
+@pytest.mark.parametrize(
+    ("task", "sequence", "masks"),
+    [("LoRA", 4096, True), ("LoRA", 2048, False), ("fine-tune", 4096, False)],
+)
+def test_a_window_as_short_as_a_sample_makes_a_mask(task, sequence, masks):
+    network = replace(ALONE.network, name="Mistral 7B v0.1", sequence=sequence)
+    run = sharded(replace(ALONE, task=task, network=network))
+    assert recipe.masks_of(run, adapts=task == "LoRA") is masks
+    assert not recipe.masks_of(replace(run, place=ALONE.place), adapts=True)
+
+
+def test_norms_that_are_upcast_hand_on_a_wide_stream():
+    notes = "framework_config baseline-peft-bnb; base weights bnb nf4"
+    run = replace(ALONE, task="LoRA (quantised base)", notes=notes)
+    assert recipe.kernels_of(run, adapts=True).wide_stream
+    assert not recipe.kernels_of(sharded(run), adapts=True).wide_stream
+
+
+def test_losses_of_2025_shift_labels_instead_of_logits():
+    assert recipe.kernels_of(replace(ALONE, date="2025-06"), adapts=False).loss is Loss.WHOLE
+    assert recipe.kernels_of(replace(ALONE, date="2024-12"), adapts=False).loss is Loss.SHIFTED

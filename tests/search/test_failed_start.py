@@ -11,7 +11,7 @@ from tests.small import gpt_study, llama_study, with_memory
 from foretrain.errors import InputError
 from foretrain.plan.study import Objective
 from foretrain.search.best_plans import best_plans
-from foretrain.step.memory import probability, risks
+from foretrain.step.memory import probabilities, probability
 from foretrain.study.coefficients import DEFAULT
 from foretrain.study.study import study_from
 
@@ -25,9 +25,9 @@ ASKED = {
 
 
 @given(st.lists(st.floats(1e9, 1e12), min_size=1, max_size=5), st.floats(1.0, 3.0))
-def test_risk_of_many_predictions_is_what_is_left_of_the_probability_of_each(totals, spread):
-    told = risks(np.array(totals), 80e9, ERRORS, spread=spread)
-    alone = [1.0 - probability(total, 80e9, ERRORS, spread=spread) for total in totals]
+def test_probabilities_of_many_predictions_are_those_of_each(totals, spread):
+    told = probabilities(np.array(totals), 80e9, ERRORS, spread=spread)
+    alone = [probability(total, 80e9, ERRORS, spread=spread) for total in totals]
     assert told == pytest.approx(alone, abs=1e-12)
 
 

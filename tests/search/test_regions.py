@@ -20,16 +20,26 @@ from foretrain.step.memory import heaviest_total
 from foretrain.step.setting import setting
 from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT
+from foretrain.trainers.software import SHARED, Software
+from foretrain.workload.eager import Kernels, Loss
 
 SOME = 1_500
 """Plans of a random study, at most."""
 
 
-def explored(study):
+FREES = Software(
+    phased=True,
+    wide_parameters=True,
+    keeps=Kernels(loss=Loss.WHOLE, norms=True, separate=True, gathered=True),
+)
+
+
+def explored(study, software=SHARED):
     """Setting, question, first regions and what was found on the way, of each offer."""
     question = question_of(study.workload, study.space)
     for offer in study.choices:
-        known, found = setting(study.workload, offer.cluster, DEFAULT), Incumbents(keep=1)
+        known = setting(study.workload, offer.cluster, DEFAULT, software=software)
+        found = Incumbents(keep=1)
         regions = regions_of(study, known, question=question, devices=offer.devices, found=found)
         yield known, question, regions, found
 
@@ -39,8 +49,8 @@ def settled(question):
     return (*PARAMETERS, *STAGES) if even_only(question) else PARAMETERS
 
 
-def check(study):
-    for known, question, regions, _ in explored(study):
+def check(study, software=SHARED):
+    for known, question, regions, _ in explored(study, software):
         if not len(regions):
             continue
         plans = divided(question, known, regions, by=settled(question), later=())
@@ -57,6 +67,12 @@ def check(study):
 @given(studies(most=SOME))
 def test_no_plan_takes_less_than_its_region(study):
     check(study)
+
+
+@few(20)
+@given(studies(of=decoders(), most=SOME))
+def test_no_plan_of_software_that_frees_takes_less_than_its_region(study):
+    check(study, FREES)
 
 
 @few(20)

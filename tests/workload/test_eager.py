@@ -1,5 +1,6 @@
 """Eager: what separate kernels keep, counted by hand, and laws."""
 
+import numpy as np
 import pytest
 
 from foretrain.workload.eager import Kernels, Loss, eager
@@ -48,7 +49,7 @@ def test_products_of_packed_weights_keep_each_input_once(name):
     hidden = model.layers[1].input / TOKENS
     wide = {"llama-2-7b": 11008}.get(name, 4 * hidden)
     norms = {"phi-1.5": 1}.get(name, 2)
-    more = kept(eager(model, keeps_inputs=True)) - kept(eager(model))
+    more = kept(eager(model, Kernels(inputs=True))) - kept(eager(model))
     assert more == 2 * (norms * hidden + wide)
 
 
@@ -75,27 +76,31 @@ def test_norm_whose_weights_are_trained_keeps_what_it_normalised_too():
     scaled = prompted(model, Prompt(tokens=10, scales=True))
     plain = prompted(model, Prompt(tokens=10))
     norms = [
-        [each.kept.fixed for each in eager(found).layers[1].operators if "norm" in each.name]
+        [each.kept for each in eager(found).layers[1].operators if "norm" in each.name]
         for found in (plain, scaled)
     ]
-    assert norms[1] == [2 * size for size in norms[0]]
+    assert [each.fixed for each in norms[1]] == [each.fixed for each in norms[0]]
+    assert [4 * each.values for each in norms[1]] == [each.fixed for each in norms[0]]
+    assert not any(each.values for each in norms[0])
 
 
 LOGITS, WORDS = 4096, 32_000
 
 
 def loss_bytes(kernels):
-    """Bytes of the loss for each logit, at two bytes a value."""
+    """Bytes of the loss for each logit, kept and passing, at two bytes a value."""
     model = eager(build("llama-2-7b", sequence=TOKENS), kernels)
     loss = next(each for _, each in model.operators if each.name == "loss")
-    return (2 * loss.kept.values + loss.kept.fixed) / (TOKENS * WORDS)
+    sizes = (loss.kept, loss.passing) if loss.passing else (loss.kept,)
+    return sum(2 * each.values + each.fixed for each in sizes) / (TOKENS * WORDS)
 
 
 @pytest.mark.parametrize(
     ("loss", "bytes_of_a_logit"),
     [
         (Loss.LEAN, 4),
-        (Loss.WHOLE, 2 + 4 + 4 + 4),
+        (Loss.WHOLE, 4 + 4 + 4),
+        (Loss.SHIFTED, 2 + 4 + 4 + 4),
         (Loss.FUSED, 4 + 4),
         (Loss.CHUNKED, 2 + 12 / 8),
         (Loss.FUSED_LINEAR, 14 * LOGITS / WORDS),
@@ -105,7 +110,7 @@ def test_what_is_there_of_logits_at_the_peak(loss, bytes_of_a_logit):
     assert loss_bytes(Kernels(loss=loss)) == pytest.approx(bytes_of_a_logit)
 
 
-@pytest.mark.parametrize(("loss", "copies"), [(Loss.WHOLE, 4), (Loss.FUSED, 2)])
+@pytest.mark.parametrize(("loss", "copies"), [(Loss.WHOLE, 3), (Loss.SHIFTED, 4), (Loss.FUSED, 2)])
 def test_a_loss_that_widens_nothing_has_copies_of_two_bytes(loss, copies):
     assert loss_bytes(Kernels(loss=loss, narrow=True)) == 2 * copies
 
@@ -125,3 +130,61 @@ def test_separate_products_leave_no_parts_beside_rotated_copies():
 def test_what_a_compiler_fuses_keeps_what_the_library_counts():
     model = build("llama-2-7b", sequence=TOKENS)
     assert kept(eager(model, Kernels(passes=True))) == kept(model)
+
+
+def operators(model, kernels, part):
+    found = eager(model, kernels).layers[1].operators
+    return [each for each in found if part in each.name]
+
+
+def test_what_a_tensor_axis_gathers_is_kept_whole_by_products_of_columns_alone():
+    model = build("llama-2-7b", sequence=TOKENS)
+    gathered = [
+        each.name for _, each in eager(model, Kernels(gathered=True)).operators if each.gathered
+    ]
+    assert gathered == ["query-key-value", "feed-forward in", "logits"]
+    assert not any(each.gathered for _, each in eager(model).operators)
+
+
+def test_softmax_of_plain_attention_is_kept_in_fp32_and_narrowed():
+    (softmax,) = operators(build("llama-2-7b", sequence=TOKENS), Kernels(), "softmax")
+    assert softmax.kept.fixed == 2 * (2 * softmax.kept.values)
+
+
+def test_shared_keys_are_repeated_for_plain_attention_alone():
+    few, many = (
+        operators(build(name, sequence=TOKENS), Kernels(), "scores")[0].kept.values
+        for name in ("llama-3-8b", "llama-2-7b")
+    )
+    assert (few, many) == (2 * (4096 - 1024) * TOKENS, 0)
+
+
+def test_a_mask_takes_two_bytes_a_pair_of_tokens_and_head():
+    model = build("llama-2-7b", sequence=TOKENS)
+    (masked,), (plain,) = (
+        operators(model, Kernels(masks=masks), "flash attention") for masks in (True, False)
+    )
+    assert masked.kept.values - plain.kept.values == 32 * TOKENS * TOKENS
+
+
+def test_autocast_casts_the_input_of_each_product():
+    model = build("llama-2-7b", sequence=TOKENS)
+    (cast,), (once,) = (
+        operators(model, Kernels(autocast=autocast), "query-key-value")
+        for autocast in (True, False)
+    )
+    assert cast.kept.values == 3 * once.kept.values
+
+
+def test_of_what_passes_by_a_layer_the_most_counts():
+    layer = eager(build("llama-2-7b", sequence=TOKENS)).layers[1]
+    passing = [each for each in layer.operators if each.passing and each.attention is None]
+    assert [each.name for each in passing] == ["activation"]
+    assert passing[0].passing.values == (2 * 11008 + 2 * 4096) * TOKENS
+
+
+def test_a_wide_stream_is_handed_on_in_four_bytes():
+    values = np.array([[10.0]])
+    assert Kernels().handed_on(values, width=2.0) == 20
+    assert Kernels(wide_stream=True).handed_on(values, width=2.0) == 40
+    assert Kernels(autocast=True).handed_on(values, width=4.0) == 40

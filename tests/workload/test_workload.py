@@ -91,5 +91,5 @@ def test_pure_sixteen_bits_have_no_master_copy():
 
 
 @pytest.mark.parametrize(("optimizer", "moments"), MOMENTS.items())
-def test_a_moment_is_one_of_them(optimizer, moments):
-    assert optimizer.moment_bytes == (4 if moments else 0)
+def test_only_a_second_moment_has_a_root(optimizer, moments):
+    assert optimizer.root_bytes == (4 if moments == 2 else 0)

@@ -20,14 +20,14 @@ from foretrain.coefficients.coefficient import Coefficient
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.memory import MemoryErrors, Reserve
 from foretrain.errors import InputError
-from foretrain.evidence.predict import CATALOGUE, memory_of_case
+from foretrain.evidence.predict import CATALOGUE, memory_of_case, setting_of
 from foretrain.measured.case import Case, case_of
 from foretrain.measured.lore import ALLOCATED
 from foretrain.measured.run import MeasuredRun
 from foretrain.plan.legality import problems
 from foretrain.plan.table import table_of
 from foretrain.step.held import hold
-from foretrain.step.memory import heaviest_total, probability
+from foretrain.step.memory import errors_of, heaviest_total, probability
 from foretrain.step.setting import setting
 
 Floats = NDArray[np.float64]
@@ -291,12 +291,13 @@ def need(run: MeasuredRun, coefficients: Coefficients) -> Need:
     """
     case = case_of(run, CATALOGUE)
     totals, room = tuple(_totals(case, coefficients)), case.cluster.device.memory
+    errors = errors_of(setting_of(case, coefficients))
     total = min(totals)
     spread = case.workload.model.spread
     return Need(
         total=total,
         room=room,
-        probability=probability(total, room, coefficients.memory_errors, spread=spread),
+        probability=probability(total, room, errors, spread=spread),
         choices=len(totals),
     )
 

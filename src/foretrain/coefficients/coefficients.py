@@ -49,6 +49,7 @@ class Coefficients:
     overlap: Overlap
     memory: Reserve
     memory_errors: MemoryErrors
+    memory_errors_eager: MemoryErrors
     job: JobTimes
     step: StepFactor
     uncertainty: Uncertainty
@@ -98,6 +99,12 @@ def names() -> Iterator[str]:
         yield from (f"{group}.{field.name}" for field in fields(kind))
 
 
+def _before_eager(values: Mapping[str, float]) -> dict[str, float]:
+    """What a set says of errors of memory that does not tell software apart yet."""
+    known = ((each.name, values.get(f"memory_errors.{each.name}")) for each in fields(MemoryErrors))
+    return {f"memory_errors_eager.{name}": it for name, it in known if it is not None}
+
+
 def coefficients_of(name: str, values: Mapping[str, float]) -> Coefficients:
     """A set from all its values by name.
 
@@ -105,6 +112,7 @@ def coefficients_of(name: str, values: Mapping[str, float]) -> Coefficients:
         InputError: a value is missing or unknown.
     """
     known = tuple(names())
+    values = {**_before_eager(values), **values}
     missing = [each for each in known if each not in values]
     unknown = [each for each in values if each not in known]
     if missing or unknown:

@@ -32,6 +32,8 @@ class Reserve:
 class MemoryErrors:
     """Percentiles of log(measured / predicted) memory, of runs that were not fitted to.
 
+    One group is of software of which is known what each operation keeps, another of all other.
+
     Attributes:
         p02: 2nd percentile.
         p10: 10th percentile.

@@ -169,7 +169,7 @@ def _case(
         precision=_precision(run, cluster.device, assumptions),
         optimizer=_optimizer(run, assumptions),
         gradients=_gradients(run, assumptions),
-        master_copy=not (run.precision.startswith(PURE) or recipe.pure_of(run)),
+        master_copy=not _pure(run),
     )
     return Case(
         workload=workload,
@@ -246,10 +246,16 @@ def _eight_bits_pay(device: Device) -> bool:
     return narrow is not None and wide is not None and narrow >= PAYS * wide
 
 
+def _pure(run: MeasuredRun) -> bool:
+    """Whether weights, gradients and moments have 16 bits throughout."""
+    narrow = run.precision.startswith(PURE) or recipe.pure_of(run)
+    return narrow and not recipe.upcast_of(run, adapts=tuning.adapts(run))
+
+
 def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
     if recipe.EIGHT_BIT.search(run.notes):
         return Optimizer.ADAMW_8BIT
-    if run.precision.startswith(PURE) or recipe.pure_of(run):
+    if _pure(run):
         return Optimizer.ADAMW_16BIT
     if run.optimizer:
         name = run.optimizer
@@ -261,7 +267,7 @@ def _optimizer(run: MeasuredRun, assumptions: Assumptions) -> Optimizer:
 
 def _gradients(run: MeasuredRun, assumptions: Assumptions) -> GradientCodec:
     """How gradients are held and sent; in fp32 where nothing else is known."""
-    if run.precision.startswith(PURE) or recipe.pure_of(run):
+    if _pure(run):
         return CODECS["bf16"]
     known: GradientCodec = assumptions.of("gradients").value
     if known != FP32:
@@ -290,6 +296,8 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
         phased=recipe.LIBRARIES.of(run),
         stepwise=bool(recipe.STEPWISE.search(run.notes)),
         fused_update=recipe.FUSED_UPDATE.of(run),
+        keeps=tuning.keeps_of(run),
+        wide_parameters=recipe.upcast_of(run, adapts=tuning.adapts(run)),
         relays=pictures and precision not in assumptions.of("channels_last").value,
         compiled=pictures and bool(run.stack.compiled),
         whole=pictures and assumptions.of("program").value,

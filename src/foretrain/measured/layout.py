@@ -126,8 +126,8 @@ def plans_of(
         replace(plan, recompute=recompute, recompute_layers=layers)
         for recompute, layers in recompute_of(run, model, assumptions)
     )
-    if others and run.layout.zero_stage == 3 and assumptions.of("offload").value is None:
-        # Activations go to the host before anything is computed twice.
+    if run.layout.zero_stage == 3 and assumptions.of("offload").value is None:
+        # Activations go to the host before anything more is computed twice.
         return first, replace(first, offload=Offload.ACTIVATIONS), *others
     return first, *others
 

@@ -14,7 +14,7 @@ from foretrain.measured import lore
 from foretrain.measured.coverage import Assumptions, NotCovered
 from foretrain.measured.run import MeasuredRun
 from foretrain.trainers.software import SHARED, Software
-from foretrain.workload.eager import eager
+from foretrain.workload.eager import Kernels
 from foretrain.workload.graph import Model
 from foretrain.workload.prompts import Prompt, prompted
 from foretrain.workload.trainable import WeightStorage, adapted
@@ -40,7 +40,7 @@ def completed(run: MeasuredRun) -> MeasuredRun:
 
 
 def tuned(run: MeasuredRun, model: Model) -> Model:
-    """The model as LitGPT fine-tunes it, operation by operation.
+    """The model as LitGPT fine-tunes it.
 
     Raises:
         NotCovered: another way of fine-tuning, or of storing weights.
@@ -60,7 +60,12 @@ def tuned(run: MeasuredRun, model: Model) -> Model:
             for each in head.operators
         )
         found = replace(found, layers=(*layers, replace(head, operators=operators)))
-    return eager(found, keeps_inputs=stored is not None)
+    return found
+
+
+def keeps_of(run: MeasuredRun) -> Kernels:
+    """What its kernels keep: each operation is one."""
+    return Kernels(inputs=stored_of(run) is not None)
 
 
 def stored_of(run: MeasuredRun) -> WeightStorage | None:

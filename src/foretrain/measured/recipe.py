@@ -71,6 +71,60 @@ LIBRARIES: Final = Lore(
 """Whether a model runs operation by operation and its memory is used again within a step."""
 
 
+HUGGING_FACE: Final = Lore(
+    Belief(says=True, framework=r"peft|hf |hugging|transformers|\btrl\b", why="by its name"),
+    otherwise=False,
+)
+"""Whether Hugging Face's trainer runs it."""
+
+UPCAST: Final = "2024-12"
+"""Since when accelerate is taken to hold in fp32 what FSDP trains in mixed precision (accelerate,
+prepare_model: since its release 0.31 of 2024; which release a run had is not stated)."""
+
+NORMS_UPCAST: Final = re.compile(r"baseline-peft-bnb")
+"""That peft prepares a model of four bits itself: norms and tables, and so the stream, in fp32
+(peft, prepare_model_for_kbit_training); fms-acceleration's own loader leaves them."""
+
+
+def _sharded(run: MeasuredRun) -> bool:
+    """Whether parameters are sharded."""
+    return run.layout.zero_stage == 3 and (run.place.devices or 1) > 1
+
+
+def upcast_of(run: MeasuredRun, *, adapts: bool) -> bool:
+    """Whether parameters that were loaded in 16 bits are held and trained in fp32."""
+    return HUGGING_FACE.of(run) and _sharded(run) and not adapts and run.date >= UPCAST
+
+
+WINDOWED: Final = Lore(
+    Belief(
+        says=4096,
+        network=r"(?i)mistral[- ]7b( v0\.1)?$",
+        why="its configuration has a sliding window of 4096 (jiang2023)",
+    ),
+    otherwise=0,
+)
+"""Tokens of a sliding window: transformers makes a mask of all pairs of tokens for samples that are
+as long or longer, and hands it to every layer."""
+
+
+def masks_of(run: MeasuredRun, *, adapts: bool) -> bool:
+    """Whether attention is handed a mask, which is stretched over all heads for its kernel.
+
+    So it is for sharded frozen layers, where a mask is not told from what needs a gradient
+    (pytorch, memory-efficient attention with a bias; from memory).
+    """
+    window = WINDOWED.of(run)
+    long = 0 < window <= (run.network.sequence or 0)
+    return adapts and long and HUGGING_FACE.of(run) and _sharded(run)
+
+
+TORCHTUNE: Final = Lore(
+    Belief(says=True, framework="torchtune", why="its recipes compute the loss of logits"),
+    otherwise=False,
+)
+"""Whether the loss is computed outside of the model."""
+
 NARROW_LOSS: Final = Lore(
     Belief(
         says=True,
@@ -82,6 +136,10 @@ NARROW_LOSS: Final = Lore(
     otherwise=False,
 )
 """Whether logits and their loss stay in 16 bits."""
+
+
+UNSHIFTED: Final = "2025-03"
+"""Since when labels are shifted instead of logits (transformers 4.49, loss_utils.py)."""
 
 
 def kernels_of(run: MeasuredRun, *, adapts: bool) -> Kernels:
@@ -103,7 +161,7 @@ def kernels_of(run: MeasuredRun, *, adapts: bool) -> Kernels:
             (Fusing.LIGER, Loss.FUSED_LINEAR),
             (Fusing.CHUNKED, Loss.CHUNKED),
             (Fusing.CROSS_ENTROPY, Loss.FUSED),
-            (None, Loss.WHOLE),
+            (None, Loss.WHOLE if run.date >= UNSHIFTED else Loss.SHIFTED),
         )
         if word is None or word in said
     )
@@ -113,4 +171,7 @@ def kernels_of(run: MeasuredRun, *, adapts: bool) -> Kernels:
         norms=Fusing.NORMS in said,
         separate=True,
         passes=Fusing.COMPILED in said,
+        loss_inside=not TORCHTUNE.of(run),
+        wide_stream=adapts and not _sharded(run) and bool(NORMS_UPCAST.search(run.notes)),
+        masks=masks_of(run, adapts=adapts),
     )

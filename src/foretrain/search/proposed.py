@@ -16,7 +16,7 @@ from foretrain.search.front import Front
 from foretrain.search.proposal import Proposal
 from foretrain.search.proposals import MOST, Picked, Rival, picks
 from foretrain.search.simple import Simple, complexity_of
-from foretrain.step.memory import probability
+from foretrain.step.memory import errors_of, probability
 from foretrain.step.objective import cost
 from foretrain.step.price import PriceTable, estimate_of, price_table
 from foretrain.step.result import Estimate, Ranked
@@ -143,7 +143,7 @@ def _found(study: Study, coefficients: Coefficients, candidate: Candidate) -> Ri
         fits=probability(
             candidate.memory,
             device.memory,
-            coefficients.memory_errors,
+            errors_of(study_setting(study, candidate.cluster, coefficients)),
             spread=study.workload.model.spread,
         ),
         cost=devices * candidate.step_time if dollars is None else dollars,

@@ -23,7 +23,7 @@ from foretrain.step.software import study_setting
 from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT
 
-WIDTHS = ("uncertainty.", "memory_errors.", "plan_errors.")
+WIDTHS = ("uncertainty.", "memory_errors", "plan_errors.")
 """How the coefficients begin that move no prediction."""
 
 ROUNDING = 1e-9

@@ -11,7 +11,7 @@ from foretrain.search.candidate import Priced
 from foretrain.search.found import Incumbents
 from foretrain.step.held import Held, hold
 from foretrain.step.input import with_input
-from foretrain.step.memory import heaviest_total, host_full, risks
+from foretrain.step.memory import errors_of, heaviest_total, host_full, probabilities
 from foretrain.step.objective import over_limits, value
 from foretrain.step.room import HOST_MEMORY, rooms
 from foretrain.step.setting import Setting
@@ -123,14 +123,14 @@ def worth_of(
     counted = seconds
     if study.failed_start is not None:
         assert study.workload.samples, "a failed start beside no amount was not refused"
-        known, steps = setting.coefficients, study.workload.samples / study.workload.global_batch
-        risk = risks(
+        steps = study.workload.samples / study.workload.global_batch
+        likely = probabilities(
             memory,
             setting.cluster.device.memory,
-            known.memory_errors,
+            errors_of(setting),
             spread=study.workload.model.spread,
         )
-        counted = seconds + risk * (study.failed_start / steps)
+        counted = seconds + (1.0 - likely) * (study.failed_start / steps)
     return value(
         study.objective, setting.cluster, devices=devices, step_time=counted, memory=memory
     )

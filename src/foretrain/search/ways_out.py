@@ -18,9 +18,10 @@ from foretrain.search.nearest_miss import (
     freed,
     nearest_plan,
 )
-from foretrain.step.memory import probability
+from foretrain.step.memory import errors_of, probability
 from foretrain.step.result import Ranked
 from foretrain.step.room import RISK
+from foretrain.step.software import study_setting
 from foretrain.units import BYTES, SECONDS
 from foretrain.workload.gradients import CODECS
 from foretrain.workload.trainable import Trainable, adapted
@@ -166,7 +167,8 @@ def _beyond(study: Study, found: NearestMiss, coefficients: Coefficients) -> Ite
     elif found.memory > device.memory:
         yield f"devices with {needed} of memory"
     elif found.limit == RISK:
-        errors, spread = coefficients.memory_errors, study.workload.model.spread
+        errors = errors_of(study_setting(study, found.cluster, coefficients))
+        spread = study.workload.model.spread
         fits = floor(100 * probability(found.memory, device.memory, errors, spread=spread))
         yield f'search.fits = "{fits} %": {found.plan} needs {needed}'
     else:

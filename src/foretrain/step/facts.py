@@ -110,6 +110,8 @@ def memory(study: Study, estimate: Estimate) -> Fact:
     more = [percent(device.total / capacity), span(device.low, device.high, BYTES)]
     if len(device.stages) > 1:
         more.append(f"stage {device.heaviest.stage + 1} of {len(device.stages)}")
+    if device.peak:
+        more.append(f"fullest {device.peak}")
     if UNSURE[0] < device.probability_fits < UNSURE[1]:
         more.append(f"fits with a probability of {percent(device.probability_fits)}")
     return Fact(

@@ -39,6 +39,13 @@ class Loads:
         learnt: those of them in these two layers. [holding, run, pair]
         moving: bytes that the layer which keeps most keeps.
         unpacked: bytes of the largest weights that a product unpacks.
+        passing: bytes beside what the largest layer that can be cut keeps, in its backward pass.
+        leaving: the same of the layers behind them: logits and their loss.
+        around: bytes of the parameters of layers before and behind them. [holding, run, pair]
+        learnt_first: those with a gradient of layers before them. [holding, run, pair]
+        learnt_last: those of layers behind them. [holding, run, pair]
+        whole_layer: bytes of the parameters of the largest that can be cut. [holding, run, pair]
+        learnt_layer: those with a gradient of the one that has most. [holding, run, pair]
     """
 
     layers: Floats
@@ -53,6 +60,13 @@ class Loads:
     learnt: Floats
     moving: Floats
     unpacked: Floats
+    passing: Floats
+    leaving: Floats
+    around: Floats
+    learnt_first: Floats
+    learnt_last: Floats
+    whole_layer: Floats
+    learnt_layer: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -202,7 +216,7 @@ def _loads(
     once = (plans.pipeline == 1) / plans.tensor
     weights[0] = weights[0] - model.tied * setting.workload.precision.value_bytes * once
     trained[0] = trained[0] - model.tied_trained * once
-    ends = weighted(counts[body:], kept[body:]) if body < len(kept) else np.zeros_like(weights[0])
+    passing = layers.passing.take(layer, axis=1)
     tensors = np.array([[float(sum(o.tensors for o in each.operators))] for each in model.layers])
     return Loads(
         layers=weighted(counts, np.ones_like(kept)),
@@ -210,14 +224,46 @@ def _loads(
         weights=weights,
         trained=trained,
         kept=weighted(counts[:body], kept[:body]),
-        met=ends,
+        met=_behind(counts, kept, body),
         transient=_most(counts, transient),
         whole=largest,
         graded=graded,
         learnt=learnt,
         moving=_most(counts[:body], kept[:body]),
         unpacked=_most(counts, layers.unpacked.take(layer, axis=1)),
+        passing=_most(counts[:body], passing[:body]),
+        leaving=_behind(counts, passing, body),
+        **_of_ends(setting, counts, whole=whole, gradients=gradients),
     )
+
+
+def _of_ends(
+    setting: Setting, counts: Floats, *, whole: Floats, gradients: Floats
+) -> dict[str, Floats]:
+    """Parameters and gradients of what stands around the layers, and of one that can be cut.
+
+    By the fields of `Loads`. [holding, run, pair]
+    """
+    cuttable = np.array([each.cuttable for each in setting.workload.model.layers])
+    before = np.arange(len(cuttable)) < cuttable.argmax()
+
+    def only(chosen: NDArray[np.bool_], values: Floats) -> Floats:
+        return each_weighted(counts * chosen[:, np.newaxis, np.newaxis], values)
+
+    return {
+        "around": only(~cuttable, whole),
+        "learnt_first": only(before, gradients),
+        "learnt_last": only(~cuttable & ~before, gradients),
+        "whole_layer": _most(counts[cuttable], whole[:, cuttable]),
+        "learnt_layer": _most(counts[cuttable], gradients[:, cuttable]),
+    }
+
+
+def _behind(counts: Floats, values: Floats, body: int) -> Column:
+    """What the layers of a stage behind the last that can be cut take together. [run, pair]"""
+    if body < len(values):
+        return weighted(counts[body:], values[body:])
+    return np.zeros_like(counts[0])
 
 
 def _most(counts: Floats, values: Floats) -> Floats:

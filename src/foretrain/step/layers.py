@@ -24,6 +24,7 @@ from foretrain.step.strategies import boundary_of, recompute, share_of, transfer
 from foretrain.step.strategies.strategy import Axis, Phase, Transfer
 from foretrain.step.work import DeviceWork
 from foretrain.trainers.software import Execution
+from foretrain.workload.eager import NOTHING_FUSED
 from foretrain.workload.graph import Operators
 
 READS = (*COMPUTE_READS, "recompute", "recompute_layers")
@@ -54,6 +55,7 @@ class LayerMemory:
         trained: parameters that are trained. [holding, kind, combination]
         kept: bytes of one micro-batch kept for the backward pass.
         transient: bytes of a layer while it is computed again.
+        passing: bytes beside what it keeps while its gradients are found.
         unpacked: bytes of the largest product's weights at the precision in which it reads them,
             where they are stored in fewer.
     """
@@ -62,6 +64,7 @@ class LayerMemory:
     trained: Floats
     kept: Floats
     transient: Floats
+    passing: Floats
     unpacked: Floats
 
 
@@ -139,16 +142,17 @@ class _Computed:
 
 def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     """What every kind of layer takes, for each row of `plans`."""
-    everything, dropped, *sums = by_layer(setting.parts, plans, _amounts)
+    everything, dropped, passing, *sums = by_layer(setting.parts, plans, _amounts)
     model, value_bytes = setting.workload.model, setting.workload.precision.value_bytes
     boundary = boundary_of(setting.operators, plans)
     inputs = np.array([[layer.input] for layer in model.layers])
+    handed = (setting.software.keeps or NOTHING_FUSED).handed_on(inputs, width=value_bytes)
     staying = partial(
         recompute.kept,
         plans,
         everything=everything,
         dropped=dropped,
-        boundary=inputs * value_bytes * plans.micro_batch / boundary,
+        boundary=handed * plans.micro_batch / boundary,
     )
     twice, many = _twice(setting, plans), len(setting.holdings)
     return LayerMemory(
@@ -157,6 +161,7 @@ def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
         kept=staying(part=twice),
         # A layer that is computed again is whole, however many others are not.
         transient=everything - staying(part=np.ceil(twice)),
+        passing=passing,
         unpacked=_unpacked(setting, plans),
     )
 
@@ -339,12 +344,15 @@ def _unpacked(setting: Setting, plans: PlanTable) -> Floats:
 
 
 def _amounts(part: Part, plans: PlanTable) -> list[Floats]:
-    """Bytes kept, those of them that are dropped, weights and trained parameters, by holding."""
+    """Bytes kept, those of them that are dropped, what passes, weights and trained by holding."""
     operators, amounts = part.operators, part.amounts
     share = share_of(operators, plans)
-    kept = amounts.kept * _exists(operators, plans) * plans.micro_batch / share.kept
+    exists = _exists(operators, plans)
+    kept, passing = (
+        each * exists * plans.micro_batch / share.kept for each in (amounts.kept, amounts.passing)
+    )
     held = [each / share.weights for each in (*amounts.weights, *amounts.trained)]
-    return [kept, kept * operators.dropped, *held]
+    return [kept, kept * operators.dropped, passing, *held]
 
 
 def _computed(setting: Setting, plans: PlanTable) -> _Computed:

@@ -1,6 +1,6 @@
 """Memory: bytes on one device of each stage.
 
-Sources: korthikanti2022, section 4 (activations), rajbhandari2020, section 3 (model states).
+Source: korthikanti2022, section 4 (activations).
 
 Room: how sure it is that a plan fits, from how far predictions of memory have been off.
 
@@ -20,18 +20,19 @@ import numpy as np
 from foretrain.coefficients.memory import MemoryErrors
 from foretrain.plan.plan import Sharding
 from foretrain.plan.table import Column, Flags
+from foretrain.step.freed import PHASES, freed_moments
 from foretrain.step.held import Held, Run
+from foretrain.step.peak import Moment, fullest
 from foretrain.step.placements import replicas_of
 from foretrain.step.setting import Setting
-from foretrain.step.strategies import owners_of
+from foretrain.step.states import Stage, State, here_of, kept_of, state_of
 from foretrain.step.strategies import recompute as offload
 from foretrain.step.strategies.data import among
-from foretrain.step.strategies.pipeline import in_flight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MemoryColumns:
-    """Bytes per device. [plan]
+    """Bytes per device at the moment at which they are most. [plan]
 
     Attributes:
         weights: working copy of the parameters.
@@ -40,6 +41,8 @@ class MemoryColumns:
         activations: kept for the backward pass, all micro-batches in flight.
         buffers: the layer being computed again, what passes through a layer, and `outside`.
         outside: what the framework's allocator does not hand out, part of `buffers`.
+        phase: which moment that is, of `MemoryPeak`; of software whose buffers are there for good,
+            the first, for all of them are one.
     """
 
     weights: Column
@@ -48,6 +51,7 @@ class MemoryColumns:
     activations: Column
     buffers: Column
     outside: Column
+    phase: Column
 
     @property
     def total(self) -> Column:
@@ -63,7 +67,7 @@ class MemoryColumns:
 def stage_memory(
     setting: Setting, held: Held, *, run: Run, later: Column | float = 0.0
 ) -> MemoryColumns:
-    """Bytes on a device of one stage of a run. [plan]
+    """Bytes on a device of one stage of a run, at the moment at which they are most. [plan]
 
     Args:
         setting: workload, cluster and coefficients.
@@ -71,37 +75,59 @@ def stage_memory(
         run: position of the run, or of the run of each plan.
         later: stages of the run before the one asked for; its first one keeps most.
     """
-    plans, state, known = held.plans, _state(setting, held, run=run), setting.coefficients.memory
-    # Activations stay on the device, or two layers of them are on their way to the host.
-    away, kept = offload.of_activations(plans), _kept(setting, held, run=run, later=later)
-    met, transient = held.of_stage("met", run), held.of_stage("transient", run)
-    here = kept * ~away + met
-    moving = np.minimum(2.0 * held.of_stage("moving", run), kept) * away
-    gradients = state.gradients * ~offload.of_gradients(plans) + state.feedback
-    optimizer = state.optimizer * ~offload.of_optimizer(plans)
-    gathered = _gathered(setting, held, run=run)
-    temporaries = known.temporaries * (held.of_stage("kept", run) + met)
-    if setting.software.phased:
-        # A pass frees what it is done with: the loss before a layer is computed again.
-        transient = np.maximum(transient - met, 0.0)
-        passes = here + transient + gathered + temporaries
-        if setting.software.stepwise:
-            # Of two layers, one of which is updated while the other has its backward pass.
-            gradients = np.minimum(gradients, _learnt(setting, held, run=run))
-        lean = setting.software.stepwise or setting.software.fused_update
-        moment = np.zeros(1) if lean else state.moment
-        gradients = _at_peak(setting, held, updated=(gradients, moment), passes=passes)
-    passing = transient + held.of_stage("unpacked", run) + moving + gathered + temporaries
-    handed_out = state.weights + gradients + optimizer + here + passing
+    state, found = _found(setting, held, (run, later))
+    most, at = fullest(found)
+    return _columns(setting, held, state, most=most, phase=np.array(PHASES, float)[at])
+
+
+def stage_moments(
+    setting: Setting, held: Held, *, run: Run, later: Column | float = 0.0
+) -> list[MemoryColumns]:
+    """The same at every moment that may be the fullest, in the order in which they come. [plan]"""
+    state, found = _found(setting, held, (run, later))
+    phases = (np.full(1, float(phase)) for phase in PHASES)
+    return [
+        _columns(setting, held, state, most=most, phase=phase)
+        for most, phase in zip(found, phases, strict=False)
+    ]
+
+
+def _found(setting: Setting, held: Held, stage: Stage) -> tuple[State, list[Moment]]:
+    """What belongs to parameters, and the moments of a stage."""
+    state = state_of(setting, held, run=stage[0])
+    moments = freed_moments if setting.software.phased else _at_once
+    return state, moments(setting, held, state=state, stage=stage)
+
+
+def _columns(
+    setting: Setting, held: Held, state: State, *, most: Moment, phase: Column
+) -> MemoryColumns:
+    """All that a device holds at a moment."""
+    known = setting.coefficients.memory
+    optimizer = state.optimizer * ~offload.of_optimizer(held.plans)
+    handed_out = state.weights + most.gradients + optimizer + most.activations + most.buffers
     outside = known.fragmentation * handed_out + known.reserve
     return MemoryColumns(
         weights=state.weights,
-        gradients=gradients,
+        gradients=most.gradients,
         optimizer=optimizer,
-        activations=here,
-        buffers=passing + outside,
+        activations=most.activations,
+        buffers=most.buffers + outside,
         outside=outside,
+        phase=phase,
     )
+
+
+def _at_once(setting: Setting, held: Held, *, state: State, stage: Stage) -> list[Moment]:
+    """Software whose buffers are there for good: everything that a step needs is there at once."""
+    plans, known, (run, _) = held.plans, setting.coefficients.memory, stage
+    here, moving = here_of(setting, held, stage)
+    met, transient = held.of_stage("met", run), held.of_stage("transient", run)
+    temporaries = known.temporaries * (held.of_stage("kept", run) + met)
+    passing = transient + held.of_stage("unpacked", run) + moving
+    gradients = state.gradients * ~offload.of_gradients(plans) + state.feedback
+    passing = passing + _gathered(setting, held, run=run) + temporaries
+    return [Moment(gradients=gradients, activations=here + met, buffers=passing)]
 
 
 def heaviest_total(setting: Setting, held: Held) -> Column:
@@ -118,10 +144,10 @@ def host_total(setting: Setting, held: Held) -> Column:
     A node's devices belong to one stage wherever the pipeline is the outermost axis.
     """
     plans, run = held.plans, held.every_run
-    state = _state(setting, held, run=run)
+    state = state_of(setting, held, run=run)
     optimizer = state.optimizer * offload.of_optimizer(plans)
     gradients = state.gradients * offload.of_gradients(plans)
-    kept = _kept(setting, held, run=run, later=0.0) * offload.of_activations(plans)
+    kept = kept_of(setting, held, run=run, later=0.0) * offload.of_activations(plans)
     stages = (optimizer + gradients + kept) * (held.stages(run) > 0)
     heaviest: Column = np.maximum.reduce(stages, axis=0)
     return heaviest * float(setting.cluster.node_devices)
@@ -133,90 +159,6 @@ def host_full(setting: Setting, held: Held) -> Flags:
     if host is None:
         return np.zeros(len(held.plans), bool)
     return np.greater(host_total(setting, held), host.memory)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _State:
-    """Bytes of what belongs to parameters, wherever it is. [plan]
-
-    Attributes:
-        weights: working copy.
-        gradients: accumulated gradients.
-        feedback: what a lossy codec adds to the next step's gradients.
-        optimizer: state and master copy.
-        moment: one moment of every parameter.
-    """
-
-    weights: Column
-    gradients: Column
-    feedback: Column
-    optimizer: Column
-    moment: Column
-
-
-def _state(setting: Setting, held: Held, *, run: Run) -> _State:
-    """What belongs to the parameters of a stage. [plan]
-
-    Parameters that are sharded and never dropped during a step are whole until the update.
-    """
-    workload, plans = setting.workload, held.plans
-    codec, optimizer, software = workload.gradients, workload.optimizer, setting.software
-    stays = (plans.sharding == Sharding.PARAMETERS) & (plans.reshard == 0)
-    weights, trained, reduced, owned = (np.zeros(1) for _ in range(4))
-    for holding in setting.holdings:
-        owners = owners_of(plans, replicas_of(plans, holding))
-        mine, parts = held.trained(run, holding), 1.0 if software.waits else owners.gradients
-        weights = weights + held.weights(run, holding) / np.where(stays, 1.0, owners.weights)
-        trained = trained + mine
-        reduced = reduced + held.graded(run, holding) / parts
-        owned = owned + mine / owners.optimizer
-    return _State(
-        weights=weights,
-        gradients=reduced * codec.held_bytes,
-        feedback=trained * codec.kept_bytes,
-        optimizer=owned * (optimizer.state_bytes + workload.master_bytes),
-        moment=owned * optimizer.moment_bytes,
-    )
-
-
-def _learnt(setting: Setting, held: Held, *, run: Run) -> Column:
-    """Bytes of the gradients of the largest layer and of the largest that can be cut. [plan]"""
-    total = np.zeros(1)
-    for holding in setting.holdings:
-        total = total + held.of_holding("learnt", run, holding)
-    return total * setting.workload.gradients.held_bytes
-
-
-def _at_peak(
-    setting: Setting, held: Held, *, updated: tuple[Column, Column], passes: Column
-) -> Column:
-    """Bytes that gradients and their update add to a peak of the passes. [plan]
-
-    Activations are freed as gradients come: one micro-batch without a pipeline has all of the ones
-    or all of the others. Where there are more of either, gradients stay. The copy of a moment that
-    an update needs comes when no activation is left.
-
-    Args:
-        setting: workload, cluster and coefficients.
-        held: plans and what they hold.
-        updated: bytes of gradients, and of one moment.
-        passes: bytes of activations and what passes through at the end of the forward pass.
-    """
-    (gradients, moment), plans = updated, held.plans
-    several = setting.workload.micro_batches(plans.data, plans.micro_batch) > 1
-    stays = several | (plans.pipeline > 1)
-    update: Column = np.maximum(moment + np.where(stays, 0.0, gradients) - passes, 0.0)
-    return update + np.where(stays, gradients, 0.0)
-
-
-def _kept(setting: Setting, held: Held, *, run: Run, later: Column | float) -> Column:
-    """Bytes that micro-batches in flight keep. [plan]"""
-    flight = in_flight(
-        held.plans,
-        position=held.first(run) + later,
-        micro_batches=setting.workload.micro_batches(held.plans.data, held.plans.micro_batch),
-    )
-    return flight * held.of_stage("kept", run)
 
 
 def _gathered(setting: Setting, held: Held, *, run: Run) -> Column:
@@ -255,6 +197,12 @@ def interval(total: float, errors: MemoryErrors, *, spread: float = 1.0) -> tupl
     return total * exp(spread * errors.p10), total * exp(spread * errors.p90)
 
 
+def errors_of(setting: Setting) -> MemoryErrors:
+    """How far off predictions have been of software like this."""
+    known = setting.coefficients
+    return known.memory_errors if setting.software.keeps is None else known.memory_errors_eager
+
+
 def probability(total: float, room: float, errors: MemoryErrors, *, spread: float = 1.0) -> float:
     """How likely a prediction of `total` bytes stays within `room`, from 0 to 1."""
     margin = log(room / total) / spread
@@ -262,8 +210,10 @@ def probability(total: float, room: float, errors: MemoryErrors, *, spread: floa
     return (1.0 + erf((low + (margin - first) * slope) / sqrt(2.0))) / 2.0
 
 
-def risks(totals: Column, room: float, errors: MemoryErrors, *, spread: float = 1.0) -> Column:
-    """How likely each prediction of bytes is more than `room` after all; `probability` by columns.
+def probabilities(
+    totals: Column, room: Column | float, errors: MemoryErrors, *, spread: float = 1.0
+) -> Column:
+    """The same of many predictions; it never grows with a total. [as given]
 
     Args:
         totals: bytes that are predicted. [plan]
@@ -275,10 +225,10 @@ def risks(totals: Column, room: float, errors: MemoryErrors, *, spread: float = 
 
     with np.errstate(divide="ignore"):
         margins = np.log(room / totals) / spread
-    score = np.zeros_like(totals)
+    score = np.zeros_like(margins)
     for first, low, slope, second, _ in reversed(_lines(errors)):
         score = np.where(margins <= second, low + (margins - first) * slope, score)
-    found: Column = ndtr(-score)
+    found: Column = ndtr(score)
     return found
 
 

@@ -29,11 +29,13 @@ class Amounts:
 
     Attributes:
         kept: bytes that the backward pass needs.
+        passing: bytes beside them while gradients are found.
         weights: bytes of parameters as they are stored: common ones, then those of experts.
         trained: parameters that are trained, likewise.
     """
 
     kept: Floats
+    passing: Floats
     weights: tuple[Floats, ...]
     trained: tuple[Floats, ...]
 
@@ -49,6 +51,7 @@ def amounts_of(operators: Operators, precision: Precision, *, experts: bool) -> 
     value = np.where(narrow, both, precision.value_bytes)
     return Amounts(
         kept=operators.kept_values * value + operators.kept_fixed,
+        passing=operators.passing_values * precision.value_bytes + operators.passing_fixed,
         weights=tuple(operators.weights * stored * mine for mine in whose),
         trained=tuple(operators.trained * mine for mine in whose),
     )

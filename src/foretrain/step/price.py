@@ -22,9 +22,10 @@ from foretrain.plan.study import JobPlan
 from foretrain.plan.table import table_of
 from foretrain.step.held import Held, hold
 from foretrain.step.job import fed, job_of
+from foretrain.step.memory import errors_of, probability, stage_memory
 from foretrain.step.memory import interval as memory_interval
-from foretrain.step.memory import probability, stage_memory
 from foretrain.step.objective import cost, energy
+from foretrain.step.peak import MemoryPeak
 from foretrain.step.result import Estimate, JobTime, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting
 from foretrain.step.simulation.step import simulate, step_seconds
@@ -225,8 +226,13 @@ def _memory(setting: Setting, held: Held) -> Memory:
     rows = np.zeros(len(run), np.intp)
     alike = held.take(rows, held.plans.take(rows))
     found = stage_memory(setting, alike, run=run, later=np.arange(len(run)) - alike.first(run))
+    phases = np.broadcast_to(found.phase, run.shape)
     stages = [
-        StageMemory(stage=stage, **{name: float(getattr(found, name)[stage]) for name in _MEMORY})
+        StageMemory(
+            stage=stage,
+            **{name: float(getattr(found, name)[stage]) for name in _MEMORY},
+            peak=MemoryPeak(int(phases[stage])).words if setting.software.phased else "",
+        )
         for stage in range(len(run))
     ]
     worst = max(stages, key=lambda stage: stage.total)
@@ -235,11 +241,12 @@ def _memory(setting: Setting, held: Held) -> Memory:
 
 def memory_of(setting: Setting, worst: StageMemory, stages: Sequence[StageMemory]) -> Memory:
     """What the heaviest of some stages needs, and how sure that is."""
-    errors, spread = setting.coefficients.memory_errors, setting.workload.model.spread
+    errors, spread = errors_of(setting), setting.workload.model.spread
     room = setting.cluster.device.memory
     low, high = memory_interval(worst.total, errors, spread=spread)
     return Memory(
         **{name: getattr(worst, name) for name in _MEMORY},
+        peak=worst.peak,
         low=low,
         high=high,
         probability_fits=probability(worst.total, room, errors, spread=spread),
@@ -247,7 +254,7 @@ def memory_of(setting: Setting, worst: StageMemory, stages: Sequence[StageMemory
     )
 
 
-_MEMORY = tuple(field.name for field in fields(StageMemory) if field.name != "stage")
+_MEMORY = tuple(field.name for field in fields(StageMemory) if field.name not in ("stage", "peak"))
 
 
 def _estimate(

@@ -140,6 +140,7 @@ class StageMemory:
         buffers: one recomputed layer, communication buffers, the framework's own reserve.
         total: the sum.
         allocated: of the total what the framework's allocator hands out, as its logs count.
+        peak: when that is, in words; empty of software whose buffers are there all through a step.
     """
 
     stage: int
@@ -150,6 +151,7 @@ class StageMemory:
     buffers: float
     total: float
     allocated: float
+    peak: str = field(default="", metadata={"if_set": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +177,7 @@ class Memory:
     high: float
     probability_fits: float
     stages: tuple[StageMemory, ...]
+    peak: str = field(default="", metadata={"if_set": True})
 
     @property
     def heaviest(self) -> StageMemory:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from foretrain.plan.study import Limit
-from foretrain.step.memory import holding
+from foretrain.step.memory import errors_of, holding
 from foretrain.step.setting import Setting
 
 MEMORY: Final = "device memory"
@@ -46,5 +46,5 @@ def safe(setting: Setting, fits: float) -> float:
     device = setting.cluster.device.memory
     if not fits:
         return device
-    errors, spread = setting.coefficients.memory_errors, setting.workload.model.spread
-    return min(device, holding(device, fits, errors, spread=spread))
+    spread = setting.workload.model.spread
+    return min(device, holding(device, fits, errors_of(setting), spread=spread))

@@ -18,6 +18,7 @@ from foretrain.step.compute import Launches, launches
 from foretrain.step.parts import Part, parts_of
 from foretrain.step.rates import Rates, rates
 from foretrain.trainers.software import SHARED, Software
+from foretrain.workload.eager import eager
 from foretrain.workload.graph import Model, Operators, operators_of
 from foretrain.workload.workload import Workload
 
@@ -108,7 +109,9 @@ def setting(
         MissingCoefficient: no run of such a model was fitted to.
     """
     refuse_beyond(workload.model, coefficients.covers)
-    operators = operators_of(workload.model)
+    keeps = software.keeps
+    kept = workload.model if keeps is None else eager(workload.model, keeps)
+    operators = operators_of(kept)
     kinds = len(workload.model.layers)
     rate = rates(cluster.device, workload.precision, coefficients, software=software)
     net = network(cluster, coefficients).slowed(coefficients.step.factor)

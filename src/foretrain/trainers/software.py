@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from foretrain.workload.eager import Kernels
+
 
 class Execution(StrEnum):
     """Kinds of training software, by how kernels come about and how they are launched."""
@@ -79,6 +81,10 @@ class Software:
             at once and takes a copy of one moment, comes when activations are gone.
         stepwise: whether a layer is updated as soon as it has its gradients, which then go.
         fused_update: whether an update is one kernel, which needs no such copy.
+        wide_parameters: whether parameters are held in fp32 and in no other form, and passes read
+            copies of 16 bits that go with their layer.
+        keeps: what is one kernel of a model whose autograd keeps what each operation needs; None
+            where kernels keep no more than the library counts.
         execution: how kernels come about and are launched.
         graphs: whether kernels are launched as graphs.
         interpreted: whether an interpreter calls each operator, where no graph is known before it
@@ -119,6 +125,8 @@ class Software:
     phased: bool = False
     stepwise: bool = False
     fused_update: bool = False
+    wide_parameters: bool = False
+    keeps: Kernels | None = None
     execution: Execution = Execution.TUNED
     graphs: bool = False
     interpreted: bool = True

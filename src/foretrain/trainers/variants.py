@@ -222,7 +222,28 @@ def usual(
             known = with_option(known, name, line.value)
     pictures = known.workload.model.tokens == 1
     whole = pictures and _does(trainer, "program", at)
-    return _driven(known, lambda it: replace(accustomed(it, trainer, at), whole=whole))
+    return _driven(
+        known, lambda it: freeing(replace(accustomed(it, trainer, at), whole=whole), trainer, at)
+    )
+
+
+def freeing(software: Software, trainer: Trainer, at: Circumstances) -> Software:
+    """Software with what its trainer keeps and frees within a step.
+
+    Who frees as he goes holds parameters in fp32 where they are updated in fp32.
+    """
+    habit = trainer.habit("memory")
+    line = None if habit is None else habit.at(at)
+    keeps = None if line is None else HABITS["memory"].values[line.value].value
+    if keeps is None:
+        return software
+    return replace(
+        software,
+        keeps=keeps,
+        phased=True,
+        wide_parameters=True,
+        fused_update="optimizer" in software.fused,
+    )
 
 
 def accustomed(software: Software, trainer: Trainer, at: Circumstances) -> Software:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from foretrain.plan.plan import ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
 from foretrain.trainers.software import AttentionKernel, Convolutions, Execution, Update
 from foretrain.units import years
+from foretrain.workload.eager import Kernels, Loss
 from foretrain.workload.gradients import CODECS, FP32
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Precision
@@ -323,6 +324,20 @@ HABITS: Final[Mapping[str, Term]] = MappingProxyType(
             "whether the device runs nothing else than what a compiler makes of a whole network",
             "kernels of libraries",
             "one compiled program",
+        ),
+        "memory": _kind(
+            "what is kept and freed within a step",
+            {
+                "reserved": (None, "buffers that are there all through a step"),
+                "freed": (
+                    Kernels(loss=Loss.WHOLE, norms=True, separate=True, gathered=True),
+                    "what each operation needs is kept, and freed when it is done with",
+                ),
+                "freed-transformers": (
+                    Kernels(loss=Loss.WHOLE, separate=True, gathered=True, loss_inside=True),
+                    "the same of the modules of transformers, whose norms are many kernels",
+                ),
+            },
         ),
         "prints_memory": _kind(
             "what it says of memory",

@@ -13,10 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from foretrain.workload.graph import Layer, Model
-from foretrain.workload.operator import NOTHING, Operator, OperatorKind, Size
-from foretrain.workload.trainable import is_linear, stem
+import numpy as np
+from numpy.typing import NDArray
 
+from foretrain.workload.graph import Layer, Model
+from foretrain.workload.operator import NOTHING, Attention, Operator, OperatorKind, Size, Split
+from foretrain.workload.trainable import is_linear, projections, stem
+
+Floats = NDArray[np.float64]
 FP32_BYTES = 4.0
 PARTS = 3
 """Queries, keys and values: what one product computes side by side."""
@@ -28,7 +32,10 @@ class Loss(StrEnum):
     LEAN = "lean"
     """As the library counts it: logits are freed, softmax is kept in fp32."""
     WHOLE = "whole"
-    """Logits in 16 bits and in fp32, then two of softmax and of its gradients at once, in fp32."""
+    """Logits are widened to fp32; of softmax, which is kept, comes the gradient of its picked
+    values, and of that the one of logits, each in fp32."""
+    SHIFTED = "shifted"
+    """The same, after logits in 16 bits and a shifted copy of those in fp32."""
     FUSED = "fused"
     """One kernel whose gradients take the place of its input, a shifted copy of fp32 logits."""
     CHUNKED = "chunked"
@@ -36,8 +43,8 @@ class Loss(StrEnum):
     FUSED_LINEAR = "fused linear"
     """Logits of so few tokens at once that they are no more than what the product reads."""
 
-    def kept(self, logits: float, inputs: float, *, narrow: bool = False) -> Size:
-        """What is there at the peak.
+    def at_peak(self, logits: float, inputs: float, *, narrow: bool = False) -> tuple[Size, Size]:
+        """What is kept, and what passes beside it as the backward pass begins.
 
         Args:
             logits: their number.
@@ -45,15 +52,17 @@ class Loss(StrEnum):
             narrow: whether nothing is widened to fp32.
         """
         if narrow:
-            copies = {Loss.WHOLE: 4, Loss.FUSED: 2}.get(self, 1)
-            return Size(values=copies * (inputs if self is Loss.FUSED_LINEAR else logits))
-        whole = Size(values=logits, fixed=3 * FP32_BYTES * logits)
+            one = Size(values=inputs if self is Loss.FUSED_LINEAR else logits)
+            passing = {Loss.WHOLE: 2, Loss.SHIFTED: 3, Loss.FUSED: 1}.get(self, 0)
+            return one, Size(values=passing * logits)
+        wide = FP32_BYTES * logits
         return {
-            Loss.LEAN: Size(fixed=FP32_BYTES * logits),
-            Loss.WHOLE: whole,
-            Loss.FUSED: Size(fixed=2 * FP32_BYTES * logits),
-            Loss.CHUNKED: replace(whole, fixed=whole.fixed / CHUNKS),
-            Loss.FUSED_LINEAR: Size(values=inputs, fixed=3 * FP32_BYTES * inputs),
+            Loss.LEAN: (Size(fixed=wide), NOTHING),
+            Loss.WHOLE: (Size(fixed=wide), Size(fixed=2 * wide)),
+            Loss.SHIFTED: (Size(fixed=wide), Size(values=logits, fixed=2 * wide)),
+            Loss.FUSED: (Size(fixed=wide), Size(fixed=wide)),
+            Loss.CHUNKED: (Size(values=logits), Size(fixed=3 * wide / CHUNKS)),
+            Loss.FUSED_LINEAR: (Size(values=inputs), Size(fixed=3 * FP32_BYTES * inputs)),
         }[self]
 
 
@@ -72,6 +81,15 @@ class Kernels:
         separate: whether queries, keys and values are products of their own, with adapters of their
             own; otherwise they are parts of one, whose result stays beside rotated copies, and
             adapters of some of them are padded by an indexed copy.
+        gathered: whether the tensor axis is PyTorch's: what a product gathers of tokens is kept as
+            it is, a loss of divided logits makes one more copy, and each member has the gradient of
+            the whole table of an embedding.
+        loss_inside: whether the model computes its loss itself.
+        autocast: whether parameters and the stream are in fp32 and each product casts its input.
+        wide_stream: whether what layers hand on is in fp32.
+        inputs: whether a product whose weights are stored in fewer bits keeps what it reads,
+            though they are frozen (bitsandbytes before 2024).
+        masks: whether a fused kernel keeps a mask of all pairs of tokens, in 16 bits for each head.
         passes: whether a compiler fuses what lies between products, so that they keep what the
             library counts.
     """
@@ -80,20 +98,34 @@ class Kernels:
     narrow: bool = False
     norms: bool = False
     separate: bool = False
+    gathered: bool = False
+    loss_inside: bool = False
+    autocast: bool = False
+    wide_stream: bool = False
+    inputs: bool = False
+    masks: bool = False
     passes: bool = False
+
+    def handed_on(self, values: Floats, *, width: float) -> Floats:
+        """Bytes of a sample that a layer keeps which is computed again.
+
+        Args:
+            values: that it is handed by the layer before it.
+            width: bytes of one value.
+        """
+        wide = self.wide_stream or self.autocast
+        return values * (max(width, FP32_BYTES) if wide else width)
 
 
 NOTHING_FUSED = Kernels()
 
 
-def eager(model: Model, kernels: Kernels = NOTHING_FUSED, *, keeps_inputs: bool = False) -> Model:
+def eager(model: Model, kernels: Kernels = NOTHING_FUSED) -> Model:
     """A model as an eager framework keeps it.
 
     Args:
         model: adapters included.
         kernels: what is fused all the same.
-        keeps_inputs: whether a product whose weights are stored in fewer bits keeps what it reads,
-            though they are frozen (bitsandbytes before 2024).
     """
     tokens = model.tokens
     layers = (
@@ -104,13 +136,32 @@ def eager(model: Model, kernels: Kernels = NOTHING_FUSED, *, keeps_inputs: bool 
                 for each in (
                     layer.operators
                     if kernels.passes
-                    else _operators(layer, tokens, keeps_inputs, kernels=kernels)
+                    else _operators(layer, tokens, kernels=kernels)
                 )
             ),
         )
         for layer in model.layers
     )
-    return replace(model, layers=tuple(layers))
+    return replace(model, layers=tuple(map(_with_most_passing, layers)))
+
+
+def _with_most_passing(layer: Layer) -> Layer:
+    """The layer with what passes by the one operator by which most does; of scores apart.
+
+    Operators have their backward passes one after another.
+    """
+    mine = [each for each in layer.operators if each.passing and each.attention is None]
+    most = max(mine, key=lambda each: _bytes(each.passing), default=None)
+    operators = (
+        replace(each, passing=None) if each in mine and each is not most else each
+        for each in layer.operators
+    )
+    return replace(layer, operators=tuple(operators))
+
+
+def _bytes(size: Size | None) -> float:
+    """Bytes in 16 bits, to tell what is more."""
+    return 0.0 if size is None else 2 * size.values + size.fixed
 
 
 def _with_loss(layer: Layer, operator: Operator, kernels: Kernels) -> Operator:
@@ -122,12 +173,11 @@ def _with_loss(layer: Layer, operator: Operator, kernels: Kernels) -> Operator:
     product = next(products, None)
     inputs = product.batch * product.rows * product.depth if product else 0.0
     logits = operator.kept.fixed / FP32_BYTES
-    return replace(operator, kept=loss.kept(logits, inputs, narrow=kernels.narrow))
+    kept, passing = loss.at_peak(logits, inputs, narrow=kernels.narrow)
+    return replace(operator, kept=kept, passing=passing)
 
 
-def _operators(
-    layer: Layer, tokens: int, keeps_inputs: bool, *, kernels: Kernels
-) -> Iterator[Operator]:
+def _operators(layer: Layer, tokens: int, *, kernels: Kernels) -> Iterator[Operator]:
     after, joined = 0, not kernels.separate
     pads = joined and 0 < sum(map(_of_part, layer.operators)) < PARTS
     for each in layer.operators:
@@ -135,23 +185,37 @@ def _operators(
         kept = each.kept
         if not (kernels.norms and _is_norm(each)):
             kept = _kept(each, tokens, joined=joined, pads=pads)
-        if keeps_inputs and each.stored and is_linear(each) and kept == NOTHING:
+        if kernels.autocast:
+            kept = _cast(each, kept, layer)
+        if kernels.masks and each.kind is OperatorKind.FUSED_ATTENTION:
+            kept = replace(kept, values=kept.values + _pairs(layer))
+        if (
+            each.matrices is not None
+            and each.attention is Attention.PLAIN
+            and "scores" in each.name
+        ):
+            kept = _repeated(each, layer)
+        if kernels.inputs and each.stored and is_linear(each) and kept == NOTHING:
             # The input of a product; what several read after the same norm is kept once.
             product, after_norm = each.matrices, not stem(each).endswith(" out")
             assert product is not None
             if not after_norm or after:
                 kept = Size(values=product.batch * product.rows * product.depth)
             after = max(0, after - after_norm)
-        yield replace(each, kept=kept)
+        gathered = kernels.gathered and each.split is Split.COLUMNS
+        yield replace(each, kept=kept, passing=_passing(each, layer), gathered=gathered)
 
 
 def _kept(operator: Operator, tokens: int, *, joined: bool, pads: bool) -> Size:
     """What one operator keeps."""
     kept = operator.kept
     if _is_norm(operator) and operator.weights * tokens == kept.values:
-        # An RMS norm squares, scales and weighs a copy of its input in fp32.
-        copies = 1 + (operator.trainable > 0)
-        return Size(fixed=copies * FP32_BYTES * kept.values)
+        # An RMS norm squares and scales a copy of its input in fp32, and weighs what it narrowed.
+        weighed = kept.values * (operator.trainable > 0)
+        return Size(values=weighed, fixed=FP32_BYTES * kept.values)
+    if operator.attention is Attention.PLAIN and stem(operator).endswith("softmax"):
+        # In fp32, then narrowed for the product that reads it.
+        return Size(values=kept.values, fixed=FP32_BYTES * kept.values)
     if joined and operator.keys and operator.kernels:
         # Values are a part of what the product wrote, which stays beside rotated copies.
         return replace(kept, values=kept.values + (operator.queries + operator.keys) / 2)
@@ -163,6 +227,50 @@ def _kept(operator: Operator, tokens: int, *, joined: bool, pads: bool) -> Size:
         # Padded by an indexed copy, which keeps what it copies.
         return Size(values=operator.forward.values / 3)
     return kept
+
+
+def _pairs(layer: Layer) -> float:
+    """Pairs of queries and keys of all heads."""
+    products = (each.matrices for each in layer.operators if each.name == "scores")
+    return sum(each.batch * each.rows * each.columns for each in products if each)
+
+
+def _repeated(scores: Operator, layer: Layer) -> Size:
+    """Keys and values that are repeated for the queries that share them, beyond those kept."""
+    product = scores.matrices
+    assert product is not None
+    shared = sum(each.keys for each in layer.operators)
+    return Size(values=max(0.0, 2 * product.batch * product.columns * product.depth - shared))
+
+
+def _cast(operator: Operator, kept: Size, layer: Layer) -> Size:
+    """What is kept where parameters are in fp32: a norm's results too, and a cast of each input."""
+    if _is_norm(operator):
+        return Size(fixed=2 * FP32_BYTES * operator.kept.values)
+    product = operator.matrices
+    if operator.split is not Split.COLUMNS or product is None or not kept.values:
+        return kept
+    # Queries, keys and values, or two branches, each cast the same input again.
+    readers = len(projections(operator, layer)) if stem(operator) != "logits" else 1
+    return Size(values=kept.values * readers)
+
+
+def _passing(operator: Operator, layer: Layer) -> Size | None:
+    """What is there beside all that a layer keeps, in the backward pass of one operator.
+
+    An activation gives gradients of each of its branches while the one that it got is still there.
+    An adapter in fp32 widens the gradient of what it was added to, and scales it. The gradient of
+    the stream passes by all of them, and what a norm adds to it.
+    """
+    if operator.attention is Attention.PLAIN and stem(operator).endswith("softmax"):
+        scores = operator.kept.values
+        return Size(values=2 * scores, fixed=FP32_BYTES * scores)
+    activation = operator.kind is OperatorKind.MEMORY and stem(operator).endswith("activation")
+    product = operator.matrices
+    if operator.name.endswith("adapter up") and operator.stored == FP32_BYTES and product:
+        written = product.batch * product.rows * product.columns
+        return Size(values=2 * layer.input, fixed=2 * FP32_BYTES * written)
+    return Size(values=2 * layer.input + operator.kept.values) if activation else None
 
 
 def _is_norm(operator: Operator) -> bool:

@@ -264,6 +264,8 @@ class Operators:
     backward_fixed: Floats
     kept_values: Floats
     kept_fixed: Floats
+    passing_values: Floats
+    passing_fixed: Floats
     kernels: Floats
     split: Floats
     sequence: Flags
@@ -283,6 +285,7 @@ class Operators:
     family: Floats
     window: Floats
     wide: Flags
+    gathered: Flags
     first: Flags
     reach: Floats
     seconds: Floats
@@ -306,21 +309,16 @@ class Operators:
     @property
     def measured(self) -> Flags:
         """Those whose seconds somebody measured. [operator, 1]"""
-        measured: Flags = self.seconds >= 0
-        return measured
+        return np.greater_equal(self.seconds, 0)
 
     @property
     def narrowed(self) -> Flags:
         """Products of weights, which may read fewer bits than activations have. [operator, 1]"""
-        narrowed: Flags = self.matmul & (self.weights > 0) & ~self.wide
-        return narrowed
+        return np.logical_and(self.matmul & (self.weights > 0), ~self.wide)
 
     def split_is(self, *splits: Split) -> Flags:
         """Which operators the tensor axis divides in one of these ways. [operator, 1]"""
-        chosen: Flags = self.split == _SPLITS.index(splits[0])
-        for split in splits[1:]:
-            chosen = chosen | (self.split == _SPLITS.index(split))
-        return chosen
+        return np.isin(self.split, [_SPLITS.index(split) for split in splits])
 
 
 def operators_of(model: Model) -> Operators:
@@ -352,7 +350,7 @@ def divisible_pixels(operators: Iterable[Operator]) -> Iterator[Pixels | None]:
 
 
 _NUMBERS = tuple(name for name in Operators.__dataclass_fields__ if name not in ("layer", "pixels"))
-_FLAGS = ("matmul", "fused", "sequence", "selective", "dropped", "shared_input", "wide", "first")
+_FLAGS = tuple(name for name, kind in Operators.__annotations__.items() if kind == "Flags")
 
 
 _SINGLE = Matrices(rows=1.0, columns=1.0, depth=1.0)
@@ -362,6 +360,7 @@ _SINGLE = Matrices(rows=1.0, columns=1.0, depth=1.0)
 def _numbers(operator: Operator) -> tuple[float, ...]:
     """One operator's columns, in the order of the fields of `Operators`."""
     product = operator.matrices or _SINGLE
+    sizes = (operator.forward, operator.backward, operator.kept, operator.passing)
     return (
         operator.kind is OperatorKind.MATMUL,
         operator.kind is OperatorKind.FUSED_ATTENTION,
@@ -369,12 +368,7 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.weights,
         operator.flop,
         operator.backward_flop,
-        operator.forward.values,
-        operator.forward.fixed,
-        operator.backward.values,
-        operator.backward.fixed,
-        operator.kept.values,
-        operator.kept.fixed,
+        *(getattr(size, amount, 0.0) for size in sizes for amount in ("values", "fixed")),
         operator.kernels,
         _SPLITS.index(operator.split),
         operator.sequence,
@@ -391,6 +385,7 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.family,
         operator.window,
         operator.wide,
+        operator.gathered,
         operator.first,
         operator.reach,
         -1.0 if operator.seconds is None else operator.seconds,

@@ -165,6 +165,10 @@ class Operator:
         forward: what a kernel that is not a MATMUL reads and writes.
         backward: the same for the backward pass.
         kept: what the backward pass needs and must be kept until then.
+        gathered: whether each member of the tensor axis keeps the whole input that they gathered,
+            though tokens are divided between products.
+        passing: what is there beside all that its layer keeps while its gradients are found; known
+            where software runs operation by operation.
         kernels: kernels launched in the forward pass (the backward pass launches as many, twice
             as many for a MATMUL).
         split: how the tensor axis divides it.
@@ -244,6 +248,8 @@ class Operator:
     pixels: Pixels | None = field(default=None, metadata={"if_set": True})
     filters: int = field(default=0, metadata={"if_set": True})
     channels: int = field(default=0, metadata={"if_set": True})
+    gathered: bool = field(default=False, metadata={"if_set": True})
+    passing: Size | None = field(default=None, metadata={"if_set": True})
 
     def __post_init__(self) -> None:
         if (self.kind is OperatorKind.MATMUL) != (self.matrices is not None):

@@ -203,8 +203,10 @@ def _adapted(layer: Layer, trainable: Trainable) -> Iterator[Operator]:
             if trainable.widened:
                 copied = Size(fixed=(FP32_BYTES + trainable.dropout) * down.kept.values)
                 dropped = True
-            yield replace(down, kept=copied if dropped else NOTHING if held else down.kept)
-            yield from others
+            kept = copied if dropped else NOTHING if held else down.kept
+            stored = FP32_BYTES if trainable.widened else down.stored
+            for factor in (replace(down, kept=kept), *others):
+                yield replace(factor, stored=stored) if factor.weights else factor
             held, dropped = True, False
 
 

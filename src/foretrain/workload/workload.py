@@ -216,9 +216,9 @@ class Optimizer(StrEnum):
         return _STATE_BYTES[self]
 
     @property
-    def moment_bytes(self) -> float:
-        """Bytes of one moment per parameter; 0 where there is none."""
-        return self.state_bytes / (2 if self in _TWO_MOMENTS else 1)
+    def root_bytes(self) -> float:
+        """Bytes per parameter of the root of a second moment; 0 where there is none."""
+        return self.state_bytes / 2 if self in _TWO_MOMENTS else 0.0
 
 
 _STATE_BYTES = {

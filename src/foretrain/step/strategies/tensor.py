@@ -85,7 +85,7 @@ def token_degree(plans: PlanTable) -> Column:
 def share_of_tokens(operators: Operators, plans: PlanTable) -> Share:
     """Tokens of operators that tensor parallelism repeats, and the saved inputs of its products."""
     tokens = token_degree(plans)
-    inputs = operators.split_is(Split.COLUMNS) & (operators.experts == 0)
+    inputs = operators.split_is(Split.COLUMNS) & (operators.experts == 0) & ~operators.gathered
     repeated = np.where(operators.sequence, tokens, 1.0)
     saved = np.where(operators.sequence | inputs, tokens, 1.0)
     return Share(rows=repeated, moved=repeated, kept=saved, boundary=tokens)
