@@ -205,9 +205,7 @@ def errors_of(setting: Setting) -> MemoryErrors:
 
 def probability(total: float, room: float, errors: MemoryErrors, *, spread: float = 1.0) -> float:
     """How likely a prediction of `total` bytes stays within `room`, from 0 to 1."""
-    margin = log(room / total) / spread
-    first, low, slope = next(line for line in _lines(errors) if margin <= line[3])[:3]
-    return (1.0 + erf((low + (margin - first) * slope) / sqrt(2.0))) / 2.0
+    return float(probabilities(np.array([total]), room, errors, spread=spread)[0])
 
 
 def probabilities(
@@ -221,15 +219,15 @@ def probabilities(
         errors: percentiles of log(measured / predicted).
         spread: factor by which all of them are wider, at least 1.
     """
-    from scipy.special import ndtr
-
     with np.errstate(divide="ignore"):
-        margins = np.log(room / totals) / spread
+        ratios = np.asarray(room / totals)
+    # One at a time, so that a row of a table is as sure as the plan alone, to the last bit.
+    margins = np.array([log(each) for each in ratios.ravel()]) / spread
     score = np.zeros_like(margins)
     for first, low, slope, second, _ in reversed(_lines(errors)):
         score = np.where(margins <= second, low + (margins - first) * slope, score)
-    found: Column = ndtr(score)
-    return found
+    likely = np.array([(1.0 + erf(each / sqrt(2.0))) / 2.0 for each in score])
+    return likely.reshape(ratios.shape)
 
 
 def holding(room: float, fits: float, errors: MemoryErrors, *, spread: float = 1.0) -> float:
