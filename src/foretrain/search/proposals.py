@@ -30,7 +30,7 @@ FEWEST: Final = 3
 """Plans that are proposed, as far as there are different ones."""
 
 SAFE_WITHIN: Final = 1.1
-LEAN_WITHIN: Final = 2.0
+LEAN_WITHIN: Final = 1.5
 """How many times as much as the best a plan may have that is shown for its memory."""
 
 SAFER: Final = 0.01
