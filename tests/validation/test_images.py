@@ -43,8 +43,10 @@ def test_every_value_lists_the_rows_that_told_it_but_none_of_who_is_left_out(mon
     monkeypatch.setattr(images, "told", some.__getitem__)
     whole, without = learned(DEFAULT, {}, command="a command")
     assert {"nvidia", "google"} <= set(without)
-    assert set(whole["pictures.eager"].rows) == {MANY[0], *ALONE}
-    assert set(without["nvidia"]["pictures.eager"].rows) == set(ALONE)
+    # What kernels of a graph reach hangs on what eager ones do.
+    assert set(whole["pictures.eager"].rows) == {*MANY, *ALONE}
+    assert set(whole["pictures.graph"].rows) == {MANY[1]}
+    assert set(without["nvidia"]["pictures.eager"].rows) == {MANY[1], *ALONE}
     assert all(it.low < it.value < it.high for it in whole.values())
 
 
