@@ -42,12 +42,13 @@ def main() -> int:
     errors: list[float] = []
     for program in (each for each in PROGRAMS if compared()):
         told = predicted(program)
-        found[program.name] = [peak(phases) for phases in run(program)]
+        ran = run(program)
+        found[program.name] = [peak(stage.phases) for stage in ran]
         sides = [
             Beside(allocated=there, predicted=each)
             for there, each in zip(found[program.name], told, strict=True)
         ]
-        print("\n".join(lines(program, sides)), flush=True)
+        print("\n".join(lines(program, sides, held=[stage.held for stage in ran])), flush=True)
         errors += [abs(side.error) for side in sides]
         off = any(side.wrong for side in sides)
         if off != (program.name in MISSED):
@@ -62,13 +63,14 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def lines(program: Program, sides: Sequence[Beside]) -> Iterator[str]:
-    """A program's stages as text."""
-    for stage, side in enumerate(sides):
+def lines(program: Program, sides: Sequence[Beside], *, held: Sequence[int]) -> Iterator[str]:
+    """A program's stages as text, with what the allocator would hold beyond blocks in use."""
+    for stage, (side, segments) in enumerate(zip(sides, held, strict=True)):
+        beyond = segments / total(side.allocated) - 1.0
         parts = " ".join(f"{side.allocated.get(name, 0) / GIB:6.2f}" for name in COMPONENTS)
         yield (
             f"{program.name:24} stage {stage}  {total(side.allocated) / GIB:7.2f} GiB ({parts})  "
-            f"predicted {side.error:+5.1%} {' '.join(side.wrong)}"
+            f"held {beyond:+4.0%}  predicted {side.error:+5.1%} {' '.join(side.wrong)}"
         )
 
 

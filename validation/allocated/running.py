@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -30,8 +31,19 @@ from validation.allocated.tracking import (
     Tracker,
 )
 
-Phases = Mapping[str, Mapping[str, int]]
-"""Bytes at the peak of each phase of a step, by component."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What a stage allocated in its second step.
+
+    Attributes:
+        phases: bytes at the peak of each phase, by component.
+        held: bytes that PyTorch's allocator would hold for that, segments that stay included.
+    """
+
+    phases: Mapping[str, Mapping[str, int]]
+    held: int
+
 
 STEPS = 2
 """The optimizer makes its state in the first; the second is read."""
@@ -61,13 +73,13 @@ def devices(program: Program) -> Iterator[DeviceMesh]:
         dist.destroy_process_group()
 
 
-def run(program: Program) -> list[Phases]:
+def run(program: Program) -> list[Ran]:
     """What each stage allocates in a step."""
     with devices(program) as mesh, FakeTensorMode(allow_non_fake_inputs=True):
         return [_stage(program, mesh, stage) for stage in range(program.pipeline)]
 
 
-def _stage(program: Program, mesh: DeviceMesh, stage: int) -> Phases:
+def _stage(program: Program, mesh: DeviceMesh, stage: int) -> Ran:
     tracker = Tracker(reduces=program.sharded and program.data > 1)
     model = prepared(program, mesh, stage)
     with tracker.watching():
@@ -79,7 +91,8 @@ def _stage(program: Program, mesh: DeviceMesh, stage: int) -> Phases:
         for _ in range(STEPS):
             tracker.most.clear()
             _step(program, model, optimizer, tracker=tracker, stage=stage)
-    return {phase: dict(found) for phase, found in tracker.most.items()}
+    phases = {phase: dict(found) for phase, found in tracker.most.items()}
+    return Ran(phases=phases, held=tracker.allocator.held)
 
 
 def prepared(program: Program, mesh: DeviceMesh, stage: int) -> nn.Module:

@@ -20,9 +20,7 @@ from torch.distributed.fsdp._fully_shard._fsdp_param import FSDPParam
 from torch.distributed.tensor import DTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
-
-BLOCK = 512
-"""Bytes to which every block is rounded up. Source: pytorch, c10/cuda/CUDACachingAllocator."""
+from validation.allocated.holding import BLOCK, Allocator
 
 WEIGHTS, GRADIENTS, OPTIMIZER = "weights", "gradients", "optimizer"
 ACTIVATIONS, BUFFERS = "activations", "buffers"
@@ -40,12 +38,14 @@ class Tracker(TorchDispatchMode):
         reduces: whether gradients are reduced layer by layer, so that whole ones pass.
         now: bytes by component.
         most: at the peak of each phase, bytes by component.
+        allocator: what PyTorch's would hold for that.
     """
 
     phase: str = FORWARD
     reduces: bool = False
     now: Counter[str] = field(default_factory=Counter)
     most: dict[str, Counter[str]] = field(default_factory=dict)
+    allocator: Allocator = field(default_factory=Allocator)
     _known: dict[int, list[Any]] = field(default_factory=dict)
     _apart: int = 0
 
@@ -107,6 +107,7 @@ class Tracker(TorchDispatchMode):
         if key not in self._known:
             self._known[key] = [component, size]
             self.now[component] += size
+            self._held(key, size)
             weakref.finalize(storage, self._gone, key)
         elif size != self._known[key][1]:
             self.resized(storage)
@@ -118,11 +119,20 @@ class Tracker(TorchDispatchMode):
             size = _blocks(storage.nbytes())
             self.now[found[0]] += size - found[1]
             found[1] = size
+            self._held(storage._cdata, size)
             self._mark()
 
     def _gone(self, key: int) -> None:
         component, size = self._known.pop(key)
         self.now[component] -= size
+        self._held(key, 0)
+
+    def _held(self, key: int, size: int) -> None:
+        """Has the allocator give a block back, and hand out one of another size."""
+        if key in self.allocator.taken:
+            self.allocator.give(key)
+        if size:
+            self.allocator.take(key, size)
 
     def _mark(self) -> None:
         if self.phase not in self.most or self.now.total() > self.most[self.phase].total():
