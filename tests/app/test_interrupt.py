@@ -118,7 +118,7 @@ def whole(name):
 
 def closed_form(answer):
     """Of the best plan by the closed form."""
-    return min(each["estimate"]["closed_form"] for each in answer["plans"])
+    return min(each["estimate"]["closed_form"] for each in answer["ranking"])
 
 
 def alone(document, best):

@@ -33,6 +33,6 @@ def test_dollars_are_those_of_the_training_where_its_amount_is_known_else_of_a_s
     study = gpt_study()
     found = search(replace(study, workload=replace(study.workload, samples=samples)), keep=1)
     [row] = ranking(found.ranking).rows
-    estimate = found.best.estimate
+    estimate = found.ranking[0].estimate
     dollars = estimate.cost_per_step if samples is None else estimate.cost_to_train
     assert row[-1] == written(DOLLARS, dollars)
