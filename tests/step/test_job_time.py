@@ -138,9 +138,9 @@ def test_first_epoch_waits_for_disks_that_the_hosts_memory_then_replaces():
 def test_search_ranks_plans_as_their_estimates_say_with_input():
     study = replace(of_resnet(), space=Space())
     found = search(study, keep=5, coefficients=QUICK_HOST)
-    times = [each.estimate.step_time for each in found.plans]
+    times = [each.estimate.step_time for each in found.ranking]
     assert times == sorted(times)
-    assert found.best.estimate.step_time == pytest.approx(64 * 9e-3 / 64)
+    assert found.ranking[0].estimate.step_time == pytest.approx(64 * 9e-3 / 64)
 
 
 def test_limits_hold_for_whole_jobs():

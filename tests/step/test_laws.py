@@ -159,7 +159,9 @@ def test_axis_of_degree_one_is_free(question):
     if plan.expert == plan.expert_tensor == 1:
         assert found["expert"] == 0
     if plan.data == plan.context == 1 and plan.tensor == plan.expert * plan.expert_tensor:
-        assert found["gradients"] == found["parameters"] == 0
+        assert found["parameters"] == 0
+        # A table that the first and the last stage have is added up whatever else there is.
+        assert found["gradients"] == 0 or plan.pipeline > 1
     if plan.offload is Offload.NONE:
         assert found["offload"] == 0
     if plan.pipeline == 1:

@@ -23,8 +23,9 @@ BEST = builders.ranked(0)
 
 
 def result():
-    first = replace(BEST, cluster="small", nodes=16)
-    return builders.search_result(best=first, plans=(first, replace(BEST, nodes=32)))
+    best, other, *_ = builders.search_result().plans
+    first = replace(best, cluster="small", nodes=16)
+    return builders.search_result(best=first, plans=(first, replace(other, nodes=32)))
 
 
 def test_choice_names_every_cluster_with_its_numbers_of_nodes():

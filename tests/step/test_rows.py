@@ -140,7 +140,7 @@ def study_of(plan):
 
 def test_plan_that_search_found_is_estimated_the_same_alone():
     found = search(LLAMA, keep=10)
-    for ranked in found.plans:
+    for ranked in found.ranking:
         assert estimate(study_of(ranked.plan)) == ranked.estimate
 
 

@@ -114,7 +114,7 @@ def _columns(
         activations=most.activations,
         buffers=most.buffers + outside,
         outside=outside,
-        phase=phase,
+        phase=np.broadcast_to(phase, np.shape(handed_out)),
     )
 
 

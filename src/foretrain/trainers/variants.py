@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from foretrain.plan.plan import Plan, Recompute, Sharding
-from foretrain.trainers.software import SHARED, AttentionKernel, Convolutions, Software
+from foretrain.trainers.software import SHARED, AttentionKernel, Convolutions, Software, Update
 from foretrain.trainers.trainer import Circumstances, Trainer
 from foretrain.trainers.vocabulary import HABITS, OPTIONS
 from foretrain.workload.gradients import GradientCodec
@@ -242,7 +242,7 @@ def freeing(software: Software, trainer: Trainer, at: Circumstances) -> Software
         keeps=keeps,
         phased=True,
         wide_parameters=True,
-        fused_update="optimizer" in software.fused,
+        fused_update=software.update is Update.FUSED,
     )
 
 
