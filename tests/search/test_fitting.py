@@ -20,7 +20,7 @@ from tests.small import (
 
 from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.legality import problems
-from foretrain.plan.plan import Sharding
+from foretrain.plan.plan import ContextExchange, Sharding
 from foretrain.plan.study import FIXED, Space
 from foretrain.plan.table import table_of
 from foretrain.search.exhaustive import leanest
@@ -57,7 +57,9 @@ def spaces(draw, plan):
     free = [
         field.name for field in fields(Space) if field.name not in FIXED and draw(st.booleans())
     ]
-    names = [field.name for field in fields(Space) if field.name not in free]
+    # Gathering keys is tried only where it is named.
+    named = ["exchange"] if plan.exchange is ContextExchange.ALL_GATHER else []
+    names = [field.name for field in fields(Space) if field.name not in free or field.name in named]
     return Space(**{name: (getattr(plan, name),) for name in names})
 
 

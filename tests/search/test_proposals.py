@@ -44,9 +44,9 @@ def names(picked):
     return {name: it.found for it in picked.plans for name in it.names}
 
 
-def test_of_equal_plans_the_simplest_leads_then_the_roomiest():
-    plain = made(PLANS[1], 1.01, complexity=0, share=0.9)
-    roomy = made(PLANS[2], 1.01, complexity=0, share=0.4)
+def test_of_equal_plans_the_simplest_leads_then_the_one_that_is_surest_to_fit():
+    plain = made(PLANS[1], 1.01, complexity=0, share=0.9, fits=0.96)
+    roomy = made(PLANS[2], 1.012, complexity=0, share=0.4, fits=0.999)
     told = picks([FAST, plain, roomy], ERRORS, money=False)
     [only] = told.plans
     assert only.found is roomy

@@ -64,7 +64,7 @@ def test_what_is_known_beforehand_changes_nothing_of_the_answer(name):
 
 
 def test_answer_that_is_known_leaves_little_to_price():
-    study = gpt_study()
+    study = expert_study()
     cold = search(study, keep=3, coefficients=QUICK_HOST)
     warm = search(study, keep=3, coefficients=QUICK_HOST, known=cold.shown)
     assert warm.priced < cold.priced

@@ -1,8 +1,8 @@
 """Proposals: the few plans among those found that differ, each with what speaks for it.
 
 Plans whose predictions cannot be told apart are one class; of them the simplest leads, and of those
-the roomiest. What else is shown is of another class: it costs visibly more, and has something that
-the first has not.
+the one that is surest to fit. What else is shown is of another class: it costs visibly more, and
+has something that the first has not.
 """
 
 from __future__ import annotations
@@ -67,8 +67,12 @@ class Rival:
 
     @property
     def ease(self) -> tuple[int, float, float, str]:
-        """What leads a class: the simplest, then the roomiest, then the quickest."""
-        return self.complexity, self.share, self.value, str(self.plan)
+        """What leads a class: the simplest, then the surest to fit, then the quickest.
+
+        How sure counts in whole per cent: beyond that, bytes that are left idle help nobody, and
+        plans that leave many of them have small micro-batches, which hosts hold up.
+        """
+        return self.complexity, -round(self.fits, 2), self.value, str(self.plan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

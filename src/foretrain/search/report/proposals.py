@@ -71,5 +71,5 @@ def _better(result: SearchResult) -> str:
     return (
         f"{LESS[result.objective]} than {first.plan}: {written(quantity, had)}, "
         f"{percent(1.0 - had / has)} less than this one. Predictions do not tell the two apart, "
-        "and this one is simpler or needs less memory."
+        "and this one is simpler or surer to fit."
     )
