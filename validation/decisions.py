@@ -186,7 +186,7 @@ def answer(run: Run) -> Answer:
         default=Comparison(
             space=_default(run.whole),
             published=best(run.study({**run.software, **run.published})),
-            best=best(run.study(run.whole, fits=SAFE)),
+            best=proposed(run.study(run.whole, fits=SAFE)),
         ),
         software=under(run, ()),
         reasons=tuple(under(run, run.reasons[: last + 1]) for last in range(len(run.reasons))),
@@ -223,8 +223,13 @@ def with_headroom(study: Study, like: Estimate) -> Study:
 
 
 def best(study: Study, coefficients: Coefficients = DEFAULT) -> Estimate:
-    """What the best plan of a study takes."""
-    return search(study, coefficients=coefficients, keep=1).best.estimate
+    """What the plan takes that is predicted to have least."""
+    return search(study, coefficients=coefficients, keep=1).ranking[0].estimate
+
+
+def proposed(study: Study) -> Estimate:
+    """What the plan takes that a search proposes."""
+    return search(study).best.estimate
 
 
 def least_split(run: Run) -> Estimate:

@@ -68,7 +68,7 @@ def test_no_row_of_the_fit_is_kept_for_evaluation(rows):
 
 
 def test_sources_that_came_later_had_no_part_in_a_coefficient():
-    memory = [it for name, it in SHIPPED.known.items() if name.startswith("memory")]
+    memory = [it for name, it in SHIPPED.known.items() if name.startswith("memory.")]
     fitted = {row for it in memory for row in it.rows}
     assert fitted
     assert not [row for row in fitted if row.startswith(LATER)]

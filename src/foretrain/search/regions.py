@@ -245,8 +245,12 @@ def _least_memory(setting: Setting, question: Question, held: Held) -> Column:
     kinds = chosen(list(Sharding), space.sharding)
     if Sharding.OPTIMIZER in kinds:
         kinds = [kind for kind in kinds if kind is not Sharding.NONE]
+    # Software that frees as it goes may be fullest at another moment under another schedule.
+    schedules = space.schedule if setting.software.phased else (None,)
     several = [
         {"sharding": kind, "reshard": reshard, "offload": offload}
+        | ({} if schedule is None else {"schedule": schedule})
+        for schedule in schedules
         for kind in kinds
         for reshard in space.reshard[: None if kind is Sharding.PARAMETERS else 1]
         for offload in space.offload

@@ -27,7 +27,7 @@ from foretrain.workload.parts.language_model import DENSE, SPARSE, Decoder
 DECODERS: Final = ("ForCausalLM", "LMHeadModel")
 """How classes of decoders end."""
 
-SPREAD: Final = 1.25
+SPREAD: Final = 1.3
 """How much wider the interval is than that of a family that is known.
 
 What architecture alone does to a step: dense decoders of the library, one of each family near 8 G
