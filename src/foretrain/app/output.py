@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -237,14 +239,31 @@ def _write(text: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     legible = text.encode(encoding, errors="replace").decode(encoding)
     try:
-        sys.stdout.write(f"{legible}\n")
-        sys.stdout.flush()
+        with _uninterrupted():
+            sys.stdout.write(f"{legible}\n")
+            sys.stdout.flush()
     except BrokenPipeError:
         _drop_the_rest()
         sys.exit(0)
     except OSError as error:
         _drop_the_rest()
         raise InputError(f"the answer cannot be written: {error.strerror}.") from error
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Keep Ctrl-C waiting, so that an answer of more than a pipe holds at once is written whole.
+
+    A pager that is left by Ctrl-C closes the pipe, which ends the writing all the same.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _drop_the_rest() -> None:
