@@ -244,14 +244,27 @@ class Runners:
 
     def _can(self, asked: tuple[float, ...], plans: PlanTable, row: int) -> bool:
         if asked not in self.known:
-            self.known[asked] = bool(that_can(self.trainers, plans.plan(row)))
+            plan = plans.plan(row)
+            wanted = tuple(wishes(plan))
+            self.known[asked] = any(_runs(each, plan, wanted) for each in self.trainers)
         return self.known[asked]
+
+
+def _runs(trainer: Trainer, plan: Plan, wanted: Sequence[Wish]) -> bool:
+    """Whether a trainer can run a plan: whether `against` has nothing to say."""
+    for wish in wanted:
+        known = has(trainer, wish.ability)
+        if known is not None and wish.word not in known:
+            return False
+    return not any(_holds(each, plan) for each in trainer.excludes)
 
 
 def runners(trainers: Sequence[Trainer], space: Space) -> Runners | None:
     """The trainers that can run plans of a space; None if none can, or none says what it can."""
-    able = tuple(it for it in trainers if it.able("axes") and not narrowed(space, it)[1])
-    return Runners(trainers=able) if able else None
+    able = [it for it in trainers if it.able("axes") and not narrowed(space, it)[1]]
+    # The newest first, which can most.
+    able.sort(key=lambda it: it.date, reverse=True)
+    return Runners(trainers=tuple(able)) if able else None
 
 
 _COUNTS: Final = ("shard", "recompute_layers")
