@@ -149,16 +149,13 @@ def _wanted(
 
 def _as_good(name: str, shown: Rival, wanted: Rival) -> bool:
     """Whether what is shown has what an equal plan was wanted for."""
-    match name:
-        case "safest":
-            return shown.fits >= wanted.fits - SAFER
-        case "simplest":
-            return shown.complexity <= wanted.complexity
-        case "least memory":
-            return shown.share <= wanted.share
-        case "cheapest":
-            return shown.cost <= wanted.cost
-    return True
+    has = {
+        SAFEST: shown.fits >= wanted.fits - SAFER,
+        SIMPLEST: shown.complexity <= wanted.complexity,
+        LEANEST: shown.share <= wanted.share,
+        CHEAPEST: shown.cost <= wanted.cost,
+    }
+    return has.get(name, True)
 
 
 def _equal(errors: PlanErrors, one: Rival, other: Rival) -> bool:
