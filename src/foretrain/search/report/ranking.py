@@ -168,6 +168,7 @@ def proposals(plans: Sequence[Proposal]) -> Table:
         "probability_best",
         "folded",
         _cost(plans, spare=7),
+        numbered=True,
         best=0,
         legend=True,
     )
