@@ -21,6 +21,7 @@ class Answer(NamedTuple):
         report: what is said of that, "module:function"; without one, what the labels of the result
             say.
         help: what it does, for a command that takes a study and nothing else.
+        then: what to ask next, "module:function": commands in which {study} stands for the question.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Answer(NamedTuple):
     result: str
     report: str = ""
     help: str = ""
+    then: str = ""
 
     @property
     def function(self) -> str:
@@ -46,6 +48,7 @@ ANSWERS: Final = (
         "step.result:Estimate",
         "step.report:estimate_report",
         help="Predict time, memory, money and energy of one plan.",
+        then="step.report:after_estimate",
     ),
     Answer(
         "collective", "step.curve", "step.curve:CollectiveCurve", "step.curve:collective_report"
@@ -55,9 +58,17 @@ ANSWERS: Final = (
         "search.search",
         "search.result:SearchResult",
         "search.report.search:search_report",
+        then="search.report.following:after_search",
     ),
     Answer(
         "largest", "search.largest", "search.largest:Largest", "search.report.search:largest_report"
+    ),
+    Answer(
+        "explain",
+        "search.explain.explain",
+        "search.explain.explained:Explained",
+        "search.report.explain:explain_report",
+        then="search.report.following:after_explain",
     ),
     Answer("mixed", "search.mixed", "step.pair:MixedResult", "search.report.mixed:mixed_report"),
     Answer("scale", "queueing.scale", "queueing.scaled:Scaled", "queueing.report:scale_report"),

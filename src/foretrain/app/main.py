@@ -18,6 +18,7 @@ from foretrain.app.commands.calibrate import calibrate
 from foretrain.app.commands.catalogue import catalogue
 from foretrain.app.commands.doctor import doctor
 from foretrain.app.commands.ensemble import ensemble
+from foretrain.app.commands.explain import explain
 from foretrain.app.commands.scale import scale
 from foretrain.app.commands.schema import schema
 from foretrain.app.commands.search import search
@@ -49,7 +50,7 @@ app = typer.Typer(
 for verb in ANSWERS:
     if verb.help:
         app.command(verb.name)(of_study(verb))
-for command in (search, scale, simulate, calibrate, validate, catalogue, schema, doctor):
+for command in (search, explain, scale, simulate, calibrate, validate, catalogue, schema, doctor):
     app.command()(command)
 app.add_typer(ensemble, name="ensemble")
 

@@ -19,6 +19,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -38,13 +39,17 @@ if TYPE_CHECKING:
     from foretrain.coefficients.calibration import Calibration
     from foretrain.show.document import Provenance
     from foretrain.show.report import AnswerReport
+    from foretrain.show.table import Fact
 
-    Shown = RenderableType | Mapping[str, Any]
+    Shown = RenderableType | Mapping[str, Any] | Answered
     """A report, or a document."""
 
 
 KEPT: Final = "\n\t"
 LISTED: Final = 10
+
+MOST_LINES: Final = 39
+"""Of an answer on a terminal that is not asked for more: 40, of which one is the next prompt."""
 
 
 def legible(text: str) -> str:
@@ -105,6 +110,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the JSON document an
 Page = Annotated[
     Path | None, typer.Option("--html", metavar="PAGE", help="Also write the report as a web page.")
 ]
+More = Annotated[bool, typer.Option("--more", help="Show the whole answer, however long.")]
 Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes that share the work.")]
 Kind = Annotated[
     str | None, typer.Option("--kind", help="Kind of the tables, where their names do not say it.")
@@ -117,17 +123,53 @@ CoefficientsFile = Annotated[
 ]
 
 
-def told(question: object, answer: object, source: Provenance, *, as_json: bool) -> Shown:
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A report as a terminal shows it.
+
+    Attributes:
+        report: what it says.
+        following: what to ask next, a command in each line.
+        more: whether all of it is shown, however long.
+    """
+
+    report: RenderableType
+    following: tuple[Fact, ...] = ()
+    more: bool = False
+
+
+def told(
+    question: object,
+    answer: object,
+    source: Provenance,
+    *,
+    as_json: bool,
+    more: bool = False,
+    named: str = "",
+) -> Shown:
     """What is shown of an answer: its document, or its report."""
     from foretrain.show.document import document
     from foretrain.show.terminal import drawn
 
-    shown = document(entry_of(answer).name, answer, source)
-    return shown if as_json else drawn(_report(question, answer))
+    entry = entry_of(answer)
+    shown = document(entry.name, answer, source)
+    if as_json:
+        return shown
+    following = loaded(entry.then)(question, answer) if entry.then and named else ()
+    assert isinstance(following, tuple), f"{entry.then} gives no facts"
+    facts = tuple(replace(it, text=it.text.format(study=named)) for it in following)
+    return Answered(drawn(_report(question, answer), more=more), facts, more)
 
 
 def answered(
-    question: object, answer: object, source: Provenance, *, as_json: bool, html: Path | None
+    question: object,
+    answer: object,
+    source: Provenance,
+    *,
+    as_json: bool,
+    html: Path | None,
+    more: bool = False,
+    named: str = "",
 ) -> None:
     """Show an answer, and write its page where one is asked for.
 
@@ -137,6 +179,8 @@ def answered(
         source: what it was computed from.
         as_json: whether to show the document.
         html: the page.
+        more: whether a terminal shows the whole answer, however long.
+        named: how a command names the question; empty: nothing is said of what to ask next.
     """
 
     def text() -> str:
@@ -144,7 +188,8 @@ def answered(
 
         return page(_report(question, answer), source)
 
-    show_and_write(told(question, answer, source, as_json=as_json), html, text)
+    shown = told(question, answer, source, as_json=as_json, more=more, named=named)
+    show_and_write(shown, html, text)
 
 
 def _report(question: object, answer: object) -> AnswerReport:
@@ -190,8 +235,23 @@ def show(answer: Shown) -> None:
         raise InputError("the answer cannot be written: standard output is closed.")
     if isinstance(answer, Mapping):
         _write(escaped(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False)))
+    elif isinstance(answer, Answered):
+        _write("\n".join(_at_most(answer)))
     else:
-        _write(_drawn(answer))
+        _write("\n".join(_drawn(answer)))
+
+
+def _at_most(answer: Answered) -> list[str]:
+    """The lines of an answer: those of what to ask next at its end, and as many before as fit."""
+    from foretrain.show.terminal import blocks
+
+    lines = _drawn(answer.report)
+    ending = ["", *_drawn(blocks([answer.following]))] if answer.following else []
+    room = MOST_LINES - len(ending)
+    if len(lines) > room and not answer.more:
+        kept = room - 1
+        lines = [*lines[:kept], f"... {len(lines) - kept} more lines: --more"]
+    return [*lines, *ending]
 
 
 def check_page(page: Path, study: Path, *, what: str = "study", option: str = "--html") -> None:
@@ -223,8 +283,8 @@ def check_page(page: Path, study: Path, *, what: str = "study", option: str = "-
         raise InputError(f"{option} {page} may not be written. Name another file.")
 
 
-def _drawn(report: RenderableType) -> str:
-    """A report as the terminal at hand shows it, drawn on a paper that is never full."""
+def _drawn(report: RenderableType) -> list[str]:
+    """The lines of a report as the terminal at hand shows it, drawn on a paper that is never full."""
     from rich.console import Console
 
     paper = TextIOWrapper(BytesIO(), encoding=sys.stdout.encoding or "utf-8", errors="replace")
@@ -232,7 +292,7 @@ def _drawn(report: RenderableType) -> str:
     Console(file=paper, force_terminal=terminal, highlight=False).print(Legible(report))
     paper.seek(0)
     lines = paper.read().strip("\n").splitlines()
-    return "\n".join(lines if terminal else map(str.rstrip, lines))
+    return lines if terminal else [*map(str.rstrip, lines)]
 
 
 def _write(text: str) -> None:

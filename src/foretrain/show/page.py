@@ -10,6 +10,7 @@ from foretrain.show.report import (
     AnswerReport,
     Bullets,
     Drawing,
+    Medium,
     Note,
     Pieces,
     Strong,
@@ -33,7 +34,7 @@ def page(report: AnswerReport, provenance: Provenance) -> str:
     for section in report.sections:
         drawn = [
             (it.template, it.content) if isinstance(it, Drawing) else (TEMPLATES[type(it)], it)
-            for it in section.blocks(page=True)
+            for it in section.blocks(Medium.PAGE)
             if it != ""
         ]
         if section.name and drawn:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from foretrain.plan.study import Study
-from foretrain.show.report import AnswerReport, Block, Pieces, ReportSection
+from foretrain.show.report import AnswerReport, Block, Brief, Paper, Pieces, ReportSection
 from foretrain.show.table import Fact
 from foretrain.show.words import MEMORY, PARTS
 from foretrain.step.facts import (
     answer,
     caution,
+    few,
+    in_brief,
     memory,
     memory_pieces,
     misfit,
@@ -28,7 +32,8 @@ def estimate_report(study: Study, estimate: Estimate) -> AnswerReport:
         "",
         *takes(study, estimate),
         "",
-        caution(estimate),
+        Paper(caution(estimate)),
+        Brief(in_brief(estimate)),
     )
     cluster = study.cluster
     return AnswerReport(
@@ -42,20 +47,26 @@ def estimate_report(study: Study, estimate: Estimate) -> AnswerReport:
 def takes(study: Study, estimate: Estimate) -> tuple[Block, ...]:
     """Time and memory of the plan in their parts, and what follows from them."""
     capacity, heaviest = study.cluster.device.memory, estimate.memory.heaviest
+    seconds, held = time_pieces(estimate.parts), memory_pieces(heaviest, capacity)
+    time = Pieces(quantity=SECONDS, pieces=seconds, of="of the step", meanings=PARTS)
+    room = Pieces(quantity=BYTES, pieces=held, of="of the device", meanings=MEMORY)
     return (
         (step(estimate),),
-        Pieces(
-            quantity=SECONDS,
-            pieces=time_pieces(estimate.parts),
-            of="of the step",
-            meanings=PARTS,
-        ),
+        Brief(replace(time, pieces=few(seconds))),
+        Paper(time),
         (memory(study, estimate),),
-        Pieces(
-            quantity=BYTES,
-            pieces=memory_pieces(heaviest, capacity),
-            of="of the device",
-            meanings=MEMORY,
-        ),
+        Brief(replace(room, pieces=few(held))),
+        Paper(room),
         answer(study, estimate),
+    )
+
+
+def after_estimate(_study: object, answer: object) -> tuple[Fact, ...]:
+    """What to ask next; of a transfer's curve nothing."""
+    if not isinstance(answer, Estimate):
+        return ()
+    return (
+        Fact(label="Explain", text="foretrain explain {study}"),
+        Fact(label="Search", text="foretrain search {study}", more="leave plan keys out"),
+        Fact(label="Calibrate", text="foretrain calibrate {study} --step-time LINE"),
     )

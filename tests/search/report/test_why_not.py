@@ -17,7 +17,7 @@ from foretrain.search.report.why_not import (
 from foretrain.search.result import Excess, Verdict
 from foretrain.search.search import search
 from foretrain.search.why_not import why_not
-from foretrain.show.report import AnswerReport
+from foretrain.show.report import AnswerReport, Medium
 from foretrain.show.terminal import drawn
 
 STUDY = gpt_study()
@@ -138,6 +138,6 @@ def test_waterfall_is_in_the_unit_of_the_objective(objective):
 def test_section_of_a_page_says_the_same():
     section = why_not_section(STUDY, FOUND["loses"], number=2)
     assert section.name == "why-not-2"
-    said = section.blocks(page=True)
+    said = section.blocks(Medium.PAGE)
     assert " ".join(text for text in said if isinstance(text, str)) == told(FOUND["loses"])
     assert waterfall(STUDY, FOUND["loses"]) in said

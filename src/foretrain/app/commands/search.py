@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from foretrain.app.output import AsJson, CoefficientsFile, Page, StudyFile
+from foretrain.app.output import AsJson, CoefficientsFile, More, Page, StudyFile
 
 Keep = Annotated[int, typer.Option("--keep", min=1, help="How many of the best plans to show.")]
 WhyNots = Annotated[
@@ -38,6 +38,7 @@ def search(
     coefficients: CoefficientsFile = None,
     as_json: AsJson = False,
     html: Page = None,
+    more: More = False,
     keep: Keep = 10,
     why_not: WhyNots = None,
     robust: Robust = False,
@@ -70,4 +71,4 @@ def search(
         source = of_study(asked, coefficients=known)
         if answer.cut_short:
             tell("The search was cut short: this is the best of what was looked at.")
-        answered(asked, answer, source, as_json=as_json, html=html)
+        answered(asked, answer, source, as_json=as_json, html=html, more=more, named=str(study))

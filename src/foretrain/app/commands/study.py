@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from foretrain.answers import Answer
-from foretrain.app.output import AsJson, CoefficientsFile, Page, StudyFile
+from foretrain.app.output import AsJson, CoefficientsFile, More, Page, StudyFile
 
 
 def of_study(verb: Answer) -> Callable[..., None]:
@@ -17,6 +17,7 @@ def of_study(verb: Answer) -> Callable[..., None]:
         coefficients: CoefficientsFile = None,
         as_json: AsJson = False,
         html: Page = None,
+        more: More = False,
     ) -> None:
         from foretrain.app.output import answered, check_page, chosen
         from foretrain.show.provenance import of_question as source
@@ -28,7 +29,15 @@ def of_study(verb: Answer) -> Callable[..., None]:
         asked, known = read_question(study), chosen(coefficients).coefficients
         with told_of(study):
             answer = verb(asked, coefficients=known)
-        answered(asked, answer, source(asked, coefficients=known), as_json=as_json, html=html)
+        answered(
+            asked,
+            answer,
+            source(asked, coefficients=known),
+            as_json=as_json,
+            html=html,
+            more=more,
+            named=str(study),
+        )
 
     command.__doc__ = verb.help
     return command

@@ -1,0 +1,75 @@
+"""What `explain` answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from foretrain.coefficients.intervals import Nearest
+from foretrain.plan.plan import Plan
+from foretrain.search.explain.alive import FullestMoment
+from foretrain.search.explain.levers import Lever, Sensitivity
+from foretrain.search.explain.limits import BoundOperator
+from foretrain.search.explain.waterfall import Fall
+from foretrain.search.result import WhyNot
+from foretrain.show.table import label
+from foretrain.show.words import percent
+from foretrain.step.result import Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limitation:
+    """A finding of the detector.
+
+    Attributes:
+        id: of the cause, by the published table.
+        nature: a limitation of the strategy, or a bottleneck that could be mended.
+        term: what shows it, a part of the step or of memory.
+        share: of the step, or of memory.
+        evidence: the same in a sentence, with its seconds or bytes.
+        remedy: what helps most; empty if nothing that is known does.
+        gain: share of the step, or of memory, that the remedy saves: of a plan the difference of
+            two estimates; None where nothing predicts it.
+    """
+
+    id: str = field(metadata=label("finding"))
+    nature: str = field(metadata=label("is a", spare=2))
+    term: str
+    share: float = field(metadata=label("share", percent, meaning="of the step, or of memory"))
+    evidence: str = field(metadata=label("evidence"))
+    remedy: str = field(metadata=label("helps", spare=1))
+    gain: float | None = field(metadata=label("gain", percent))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """Why a plan takes what it takes, and what would change it.
+
+    Attributes:
+        plan: the plan.
+        cluster: name of the cluster on which it runs.
+        nodes: how many of its nodes.
+        proposed: whether the study leaves the plan open, and this is what a search proposes.
+        estimate: what it takes.
+        waterfall: from ideal compute to the step; the seconds add up to it.
+        operators: what bounds each operator on the slowest stage, the longest first.
+        peak: when memory is fullest, and what is alive then.
+        sensitivities: what a tenth more of every resource and coefficient does.
+        levers: changes that save time or money, those that save most time first.
+        findings: of the detector.
+        evidence: measured runs that are most like the plan.
+        why_not: why plans that somebody named are not this one, or not the best.
+    """
+
+    plan: Plan
+    cluster: str
+    nodes: int
+    proposed: bool
+    estimate: Estimate
+    waterfall: tuple[Fall, ...]
+    operators: tuple[BoundOperator, ...]
+    peak: FullestMoment
+    sensitivities: tuple[Sensitivity, ...]
+    levers: tuple[Lever, ...]
+    findings: tuple[Limitation, ...]
+    evidence: tuple[Nearest, ...]
+    why_not: tuple[WhyNot, ...] = ()

@@ -1,0 +1,496 @@
+"""Levers: what would help a plan most, and what a tenth more of everything does to it.
+
+Every gain is the difference of two estimates: of the plan as it is, and of the question that the
+lever leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from typing import Final
+
+from foretrain.cluster.cluster import Cluster, Host, Storage
+from foretrain.cluster.offer import divisible, part
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.errors import ForetrainError, InputError
+from foretrain.plan.choices import divisors
+from foretrain.plan.enumeration import ORDERS
+from foretrain.plan.legality import problems
+from foretrain.plan.plan import (
+    AXES,
+    ContextExchange,
+    Offload,
+    Plan,
+    Recompute,
+    Schedule,
+    Sends,
+    Sharding,
+)
+from foretrain.plan.spelling import changed
+from foretrain.plan.study import Study
+from foretrain.plan.table import table_of
+from foretrain.search.explain.limits import MORE
+from foretrain.search.explain.pinned import pinned
+from foretrain.search.explain.remedies import roomy
+from foretrain.show.table import label, labelled
+from foretrain.show.words import percent, signed
+from foretrain.step.estimate import estimate
+from foretrain.step.price import price_plan, price_table
+from foretrain.step.result import Estimate
+from foretrain.step.setting import recalibrated
+from foretrain.step.software import DRIVEN, study_setting
+from foretrain.trainers.chosen import against, chosen_of
+from foretrain.trainers.vocabulary import OPTIONS
+from foretrain.units import BYTES, DOLLARS, SECONDS
+from foretrain.workload.operator import Attention
+
+NOTED: Final = 0.005
+"""Share of a step, or of its money, from which on a change is a lever."""
+
+TRIED: Final = 12
+"""Kinds of changes of a plan, the quickest by the closed form, that are estimated at both
+resolutions; of a plan that may not fit, all."""
+
+TIMES: Final = 2
+"""What a lever multiplies a resource by, or divides and multiplies the nodes by."""
+
+
+class LeverKind(StrEnum):
+    """What a lever changes."""
+
+    PLAN = "plan"
+    TRAINER = "trainer"
+    NODES = "nodes"
+    RESOURCE = "resource"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lever:
+    """One change, and what it gains: below 0 where it costs.
+
+    Attributes:
+        kind: what it changes.
+        change: the lines of a study that make it, or the resource in words.
+        time: seconds of a step that it saves.
+        share: of the step that it saves.
+        cost: dollars of a step that it saves at the same prices; None without a price.
+        cost_to_train: the same of the whole training; None without an amount.
+        memory: bytes of the heaviest device that it saves.
+        step_time: seconds of the step that it leads to.
+        fits: how likely a device holds that.
+        plan: that it leads to.
+        nodes: on how many.
+        question: the study that it leads to.
+    """
+
+    kind: LeverKind = field(metadata=label("kind", spare=3))
+    change: str = field(metadata=label("change"))
+    time: float
+    share: float
+    cost: float | None
+    cost_to_train: float | None
+    memory: float
+    step_time: float
+    fits: float
+    plan: Plan
+    nodes: int
+    question: Study = field(repr=False, compare=False)
+
+    @property
+    @labelled("step", number=True)
+    def step_gain(self) -> str:
+        """The change of the step."""
+        return signed(SECONDS, -self.time)
+
+    @property
+    @labelled("share", number=True, meaning="of the step")
+    def step_share(self) -> str:
+        """The same as a share of it."""
+        return signed_share(-self.share)
+
+    @property
+    @labelled("cost", number=True, spare=1, meaning="of a step")
+    def step_cost(self) -> str | None:
+        """The change of its money."""
+        return None if self.cost is None else signed(DOLLARS, -self.cost)
+
+    @property
+    @labelled("memory", number=True, spare=2)
+    def device_memory(self) -> str:
+        """The change of a device's memory."""
+        return signed(BYTES, -self.memory) if self.memory else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sensitivity:
+    """What a tenth more of one resource or coefficient does to a plan.
+
+    Attributes:
+        name: of the resource, as a study writes it, or of the coefficient.
+        kind: resource or coefficient.
+        value: as it is, in the unit used inside.
+        time: seconds that a step takes more.
+        share: the same over the step.
+        cost: dollars that it takes more; None without a price.
+        memory: bytes that the heaviest device needs more.
+        refused: why there cannot be a tenth more; empty where there can.
+    """
+
+    name: str = field(metadata=label("a tenth more of"))
+    kind: str = field(metadata=label("kind", spare=2))
+    value: float
+    time: float
+    share: float
+    cost: float | None
+    memory: float
+    refused: str = ""
+
+    @property
+    @labelled("step", number=True)
+    def step_change(self) -> str:
+        """The change of the step."""
+        return signed(SECONDS, self.time) if self.time else ""
+
+    @property
+    @labelled("share", number=True, meaning="of the step")
+    def step_share(self) -> str:
+        """The same as a share of it."""
+        return signed_share(self.share) if self.share else ""
+
+    @property
+    @labelled("cost", number=True, spare=1, meaning="of a step")
+    def step_cost(self) -> str | None:
+        """The change of its money."""
+        return signed(DOLLARS, self.cost) if self.cost else None
+
+    @property
+    @labelled("memory", number=True, spare=1)
+    def device_memory(self) -> str:
+        """The change of a device's memory."""
+        return signed(BYTES, self.memory) if self.memory else ""
+
+
+def signed_share(share: float) -> str:
+    """A share of the step with its sign: "-4.2 %"."""
+    return f"{'+' * (share > 0)}{percent(share)}"
+
+
+def levers(study: Study, here: Estimate, coefficients: Coefficients) -> tuple[Lever, ...]:
+    """Changes that save time or money, those that save most time first.
+
+    Args:
+        study: of one plan, every field of which is stated.
+        here: its estimate.
+        coefficients: how well hardware and software do.
+    """
+    questions = [
+        *_plans(study, here, coefficients),
+        *_options(study),
+        *_nodes(study, here.plan),
+        *_resources(study),
+    ]
+    best: dict[tuple[LeverKind, str], Lever] = {}
+    for kind, subject, change, question in questions:
+        found = _lever(kind, change, question, here=here, coefficients=coefficients)
+        if found is None or not _helps(found, here):
+            continue
+        known = best.get((kind, subject))
+        if known is None or found.time > known.time:
+            best[kind, subject] = found
+    return tuple(sorted(best.values(), key=lambda each: (-each.time, each.change)))
+
+
+Question = tuple[LeverKind, str, str, Study]
+"""What is changed, which levers are alike, the change in words, and the study with it."""
+
+
+def _lever(
+    kind: LeverKind, change: str, question: Study, *, here: Estimate, coefficients: Coefficients
+) -> Lever | None:
+    """A change with what it gains; None where it is no answer to the question."""
+    try:
+        there = estimate(question, coefficients=coefficients)
+    except ForetrainError:
+        return None
+    if not there.fits or there.memory.probability_fits < min(
+        question.limit.fits, here.memory.probability_fits
+    ):
+        return None
+    time = here.step_time - there.step_time
+    return Lever(
+        kind=kind,
+        change=change,
+        time=time,
+        share=time / here.step_time,
+        cost=_less(here.cost_per_step, there.cost_per_step),
+        cost_to_train=_less(here.cost_to_train, there.cost_to_train),
+        memory=here.memory.total - there.memory.total,
+        step_time=there.step_time,
+        fits=there.memory.probability_fits,
+        plan=there.plan,
+        nodes=question.cluster.nodes,
+        question=question,
+    )
+
+
+def _less(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else before - after
+
+
+def _helps(lever: Lever, here: Estimate) -> bool:
+    """Whether it saves a noticeable part of the time or of the money, or makes a plan safe."""
+    money, safe = here.cost_per_step, lever.question.limit.fits
+    saved = lever.cost is not None and money and lever.cost > NOTED * money
+    safer = here.memory.probability_fits < safe <= lever.fits
+    return lever.share > NOTED or bool(saved) or safer
+
+
+def _plans(study: Study, here: Estimate, coefficients: Coefficients) -> Iterator[Question]:
+    """Neighbours of the plan that can run, the quickest by the closed form."""
+    chosen, plan = chosen_of(study), here.plan
+    experts = bool(study.workload.model.experts)
+    legal = [
+        each
+        for each in dict.fromkeys(neighbours_of(plan, experts=experts))
+        if each != plan
+        and not problems(study.workload, study.cluster, each)
+        and not (chosen and against(chosen.trainer, each))
+    ]
+    if not legal:
+        return
+    known = study_setting(study, study.cluster, coefficients)
+    priced = price_table(known, legal)
+    times = sum(getattr(priced.steps, each.name) for each in fields(type(priced.steps)))
+    full = ~roomy(known, table_of(legal), study.limit)
+    ranked = sorted(zip(full, times, map(str, legal), range(len(legal)), strict=True))
+    # Of those that change the same fields the quickest that surely fits stands for all.
+    found: dict[str, tuple[str, Plan]] = {}
+    for *_, row in ranked:
+        lines = changed(plan, legal[row])
+        subject = " ".join(line.partition(" = ")[0] for line in lines)
+        found.setdefault(subject, (", ".join(lines), legal[row]))
+    safe = here.memory.probability_fits >= study.limit.fits
+    for subject, (told, each) in [*found.items()][: TRIED if safe else None]:
+        yield LeverKind.PLAN, subject, told, pinned(study, each, study.cluster)
+
+
+def neighbours_of(plan: Plan, *, experts: bool) -> Iterator[Plan]:
+    """Plans that differ in one decision: a field, or devices that go from one axis to another."""
+    replica = plan.data * plan.micro_batch
+    for size in divisors(replica) if replica < MANY else (plan.micro_batch * 2,):
+        yield replace(plan, micro_batch=size)
+    for name, kinds in ENUMERATED.items():
+        for kind in kinds:
+            yield replace(plan, **{name: kind})
+    yield replace(plan, sequence_parallel=not plan.sequence_parallel)
+    yield replace(plan, reshard=not plan.reshard)
+    yield replace(plan, recompute_layers=0)
+    for times in (2, 3, 4, 5):
+        yield replace(plan, interleaving=plan.interleaving * times)
+    for chunks in divisors(plan.interleaving):
+        yield replace(plan, interleaving=chunks)
+    for order in ORDERS:
+        yield replace(plan, order=order)
+    yield from _moved(plan)
+    if experts:
+        for degree in divisors(plan.expert):
+            yield replace(plan, expert=degree)
+        yield replace(plan, expert=2 * plan.expert)
+
+
+MANY: Final = 4096
+"""Samples from which on not every number of them is tried as a micro-batch."""
+
+ENUMERATED: Final[Mapping[str, tuple[object, ...]]] = {
+    "sharding": tuple(Sharding),
+    "recompute": tuple(Recompute),
+    "schedule": tuple(Schedule),
+    "sends": tuple(Sends),
+    "attention": tuple(Attention),
+    "offload": tuple(Offload),
+    "exchange": tuple(ContextExchange),
+    "cut": ("even", "balanced"),
+}
+"""Fields of which every value is tried."""
+
+
+def _moved(plan: Plan) -> Iterator[Plan]:
+    """Two or four times the devices along one axis, fewer along another."""
+    whole = plan.expert_tensor == plan.tensor
+    for source in AXES:
+        for target in AXES:
+            for times in (2, 4):
+                degree = getattr(plan, source)
+                if source == target or degree % times or plan.grid:
+                    continue
+                other = replace(
+                    plan, **{source: degree // times, target: times * getattr(plan, target)}
+                )
+                if whole:
+                    other = replace(other, expert_tensor=other.tensor)
+                if other.tensor > 1 and plan.tensor == 1:
+                    other = replace(other, sequence_parallel=True)
+                elif other.tensor == 1:
+                    other = replace(other, sequence_parallel=False)
+                yield other
+                yield replace(other, interleaving=1)
+
+
+def _options(study: Study) -> Iterator[Question]:
+    """What the trainer of the study can do otherwise."""
+    chosen = chosen_of(study)
+    if chosen is None:
+        return
+    for option in chosen.trainer.options:
+        if option.name not in DRIVEN:
+            continue
+        rest = tuple(each for each in chosen.options if each[0] != option.name)
+        for value in option.values or tuple(OPTIONS[option.name].values):
+            if value != chosen.set_to(option.name):
+                other = replace(chosen, options=(*rest, (option.name, value)))
+                line = f'trainer.options.{option.name} = "{value}"'
+                yield LeverKind.TRAINER, option.name, line, replace(study, trainer=other)
+
+
+def _nodes(study: Study, plan: Plan) -> Iterator[Question]:
+    """Half and twice the nodes, along the data axis."""
+    cluster = study.cluster
+    if not divisible(cluster):
+        return
+    sizes = [(TIMES * cluster.nodes, TIMES * plan.data)]
+    if cluster.nodes % TIMES == 0 and plan.data % TIMES == 0:
+        sizes.append((cluster.nodes // TIMES, plan.data // TIMES))
+    for nodes, data in sizes:
+        other = replace(plan, data=data)
+        try:
+            there = part(cluster, nodes)
+        except InputError:  # They do not fill whole groups of a level below.
+            continue
+        if not problems(study.workload, there, other):
+            question = pinned(study, other, there)
+            yield LeverKind.NODES, str(nodes), f"cluster.nodes = {nodes}", question
+
+
+def _resources(study: Study) -> Iterator[Question]:
+    """Twice of each resource that is bought."""
+    for name, _, cluster in resources(study.cluster, times=TIMES):
+        if not name.endswith((".latency", "price", "node_power", "mtbf")):
+            change = f"twice {name}"
+            yield LeverKind.RESOURCE, name, change, replace(study, cluster=cluster)
+
+
+LINKS: Final[Mapping[str, tuple[str, ...]]] = {
+    "bandwidth": ("bandwidth", "capacity"),
+    "capacity": ("capacity",),
+    "latency": ("latency",),
+}
+"""What of a level there may be more of: a faster link lets more leave a group too."""
+
+
+def resources(cluster: Cluster, *, times: float) -> Iterator[tuple[str, float, Cluster]]:
+    """Every resource of a cluster as a study calls it, its value, and a cluster with more of it."""
+    device = cluster.device
+    faster = replace(
+        device,
+        peak=replace(
+            device.peak,
+            **{
+                each.name: times * top
+                for each in fields(device.peak)
+                if (top := getattr(device.peak, each.name)) is not None
+            },
+        ),
+        matmul=None if device.matmul is None else times * device.matmul,
+    )
+    yield (
+        "cluster.device.peak",
+        device.peak.bf16 or device.peak.fp32,
+        replace(cluster, device=faster),
+    )
+    for name in ("memory_bandwidth", "memory"):
+        value = getattr(device, name)
+        more = replace(device, **{name: times * value})
+        yield f"cluster.device.{name}", value, replace(cluster, device=more)
+    for place, level in enumerate(cluster.levels):
+        for name, keys in LINKS.items():
+            values = {key: getattr(level.link, key) for key in keys}
+            if values[keys[0]] is not None:
+                more = {key: times * it for key, it in values.items() if it is not None}
+                other = replace(level, link=replace(level.link, **more))
+                levels = (*cluster.levels[:place], other, *cluster.levels[place + 1 :])
+                name = f"{level.name}.{name}"
+                yield name, values[keys[0]], replace(cluster, levels=levels)
+    for key, noun in (("host", cluster.host), ("storage", cluster.storage)):
+        for each in fields(Host if key == "host" else Storage):
+            value = None if noun is None else getattr(noun, each.name)
+            if noun is not None and value is not None:
+                more_of = replace(noun, **{each.name: times * value})
+                yield f"cluster.{key}.{each.name}", value, replace(cluster, **{key: more_of})
+    for name in ("price", "node_power", "mtbf"):
+        value = getattr(cluster, name)
+        if value is not None:
+            yield f"cluster.{name}", value, replace(cluster, **{name: times * value})
+
+
+def sensitivities(
+    study: Study, here: Estimate, coefficients: Coefficients
+) -> tuple[Sensitivity, ...]:
+    """What a tenth more of every resource and coefficient does, the largest change first.
+
+    Args:
+        study: of one plan.
+        here: its estimate.
+        coefficients: those of the estimate.
+    """
+    found = [
+        _sensitivity((name, "resource", value), replace(study, cluster=more), coefficients, here)
+        for name, value, more in resources(study.cluster, times=MORE)
+    ]
+    known = study_setting(study, study.cluster, coefficients)
+    still = price_plan(known, here.plan, played=False)
+    for name, source in coefficients.sources.items():
+        value = coefficients.value(name)
+        told, more = (name, "coefficient", value), MORE * value
+        if source.unit == "1" and source.high <= 1.0 < more:
+            found.append(_unchanged(told, f"{more:.4g} is no share: at most 1 is"))
+            continue
+        try:
+            other = coefficients.changed({name: more})
+            quick = price_plan(recalibrated(known, other), here.plan, played=False)
+        except ForetrainError as error:
+            found.append(_unchanged(told, str(error)))
+            continue
+        moves = quick.step_time != still.step_time or quick.memory.total != still.memory.total
+        told_of = _sensitivity(told, study, other, here) if moves else _unchanged(told)
+        found.append(told_of)
+    return tuple(sorted(found, key=lambda it: (-abs(it.time), -abs(it.memory), it.name)))
+
+
+def _sensitivity(
+    told: tuple[str, str, float], study: Study, coefficients: Coefficients, here: Estimate
+) -> Sensitivity:
+    name, kind, value = told
+    try:
+        there = estimate(study, coefficients=coefficients)
+    except ForetrainError as error:
+        return _unchanged(told, str(error))
+    time = there.step_time - here.step_time
+    saved = _less(here.cost_per_step, there.cost_per_step)
+    return Sensitivity(
+        name=name,
+        kind=kind,
+        value=value,
+        time=time,
+        share=time / here.step_time,
+        cost=None if saved is None else -saved,
+        memory=there.memory.total - here.memory.total,
+    )
+
+
+def _unchanged(told: tuple[str, str, float], why: str = "") -> Sensitivity:
+    name, kind, value = told
+    return Sensitivity(
+        name=name, kind=kind, value=value, time=0.0, share=0.0, cost=None, memory=0.0, refused=why
+    )
