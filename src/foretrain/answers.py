@@ -21,7 +21,7 @@ class Answer(NamedTuple):
         report: what is said of that, "module:function"; without one, what the labels of the result
             say.
         help: what it does, for a command that takes a study and nothing else.
-        then: what to ask next, "module:function": commands in which {study} stands for the question.
+        then: what to ask next, "module:function"; {study} stands for the question in it.
     """
 
     name: str

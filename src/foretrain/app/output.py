@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from foretrain.show.report import AnswerReport
     from foretrain.show.table import Fact
 
-    Shown = RenderableType | Mapping[str, Any] | Answered
+    Shown = RenderableType | Mapping[str, Any] | "Answered"
     """A report, or a document."""
 
 
@@ -284,7 +284,7 @@ def check_page(page: Path, study: Path, *, what: str = "study", option: str = "-
 
 
 def _drawn(report: RenderableType) -> list[str]:
-    """The lines of a report as the terminal at hand shows it, drawn on a paper that is never full."""
+    """The lines of a report on the terminal at hand, drawn on a paper that is never full."""
     from rich.console import Console
 
     paper = TextIOWrapper(BytesIO(), encoding=sys.stdout.encoding or "utf-8", errors="replace")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from foretrain.plan.study import Study
 from foretrain.show.report import AnswerReport, Block, Brief, Paper, Pieces, ReportSection
 from foretrain.show.table import Fact
@@ -30,7 +28,8 @@ def estimate_report(study: Study, estimate: Estimate) -> AnswerReport:
     body = (
         (*question(study), plan, *misfit(estimate)),
         "",
-        *takes(study, estimate),
+        *map(Brief, takes(study, estimate, more=False)),
+        *map(Paper, takes(study, estimate, more=True)),
         "",
         Paper(caution(estimate)),
         Brief(in_brief(estimate)),
@@ -44,19 +43,23 @@ def estimate_report(study: Study, estimate: Estimate) -> AnswerReport:
     )
 
 
-def takes(study: Study, estimate: Estimate) -> tuple[Block, ...]:
-    """Time and memory of the plan in their parts, and what follows from them."""
+def takes(study: Study, estimate: Estimate, *, more: bool) -> tuple[Block, ...]:
+    """Time and memory of the plan in their parts, and what follows from them.
+
+    Args:
+        study: the question.
+        estimate: the plan's.
+        more: whether the smallest parts are told too.
+    """
     capacity, heaviest = study.cluster.device.memory, estimate.memory.heaviest
     seconds, held = time_pieces(estimate.parts), memory_pieces(heaviest, capacity)
-    time = Pieces(quantity=SECONDS, pieces=seconds, of="of the step", meanings=PARTS)
-    room = Pieces(quantity=BYTES, pieces=held, of="of the device", meanings=MEMORY)
+    if not more:
+        seconds, held = few(seconds), few(held)
     return (
         (step(estimate),),
-        Brief(replace(time, pieces=few(seconds))),
-        Paper(time),
+        Pieces(quantity=SECONDS, pieces=seconds, of="of the step", meanings=PARTS),
         (memory(study, estimate),),
-        Brief(replace(room, pieces=few(held))),
-        Paper(room),
+        Pieces(quantity=BYTES, pieces=held, of="of the device", meanings=MEMORY),
         answer(study, estimate),
     )
 

@@ -89,7 +89,7 @@ def explain(
             for each in findings(one, coefficients=coefficients)
         ),
         evidence=here.confidence.nearest,
-        why_not=_doubts(study, meant, why_not, coefficients),
+        why_not=_doubts(study, meant, why_not, coefficients=coefficients),
     )
 
 
@@ -145,7 +145,7 @@ def _limitation(found: Finding, meant: Meant, coefficients: Coefficients) -> Lim
 
 
 def _doubts(
-    study: Study, meant: Meant, asked: Sequence[str | Plan], coefficients: Coefficients
+    study: Study, meant: Meant, asked: Sequence[str | Plan], *, coefficients: Coefficients
 ) -> tuple[WhyNot, ...]:
     """Why plans are not the best of all that the study could have had."""
     if not asked:

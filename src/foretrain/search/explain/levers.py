@@ -6,12 +6,12 @@ lever leads to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Final
 
-from foretrain.cluster.cluster import Cluster, Host, Storage
+from foretrain.cluster.cluster import Cluster, Host
 from foretrain.cluster.offer import divisible, part
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import ForetrainError, InputError
@@ -31,7 +31,7 @@ from foretrain.plan.plan import (
 from foretrain.plan.spelling import changed
 from foretrain.plan.study import Study
 from foretrain.plan.table import table_of
-from foretrain.search.explain.limits import MORE
+from foretrain.search.explain.limits import MORE, quicker
 from foretrain.search.explain.pinned import pinned
 from foretrain.search.explain.remedies import roomy
 from foretrain.show.table import label, labelled
@@ -279,25 +279,24 @@ def _plans(study: Study, here: Estimate, coefficients: Coefficients) -> Iterator
 def neighbours_of(plan: Plan, *, experts: bool) -> Iterator[Plan]:
     """Plans that differ in one decision: a field, or devices that go from one axis to another."""
     replica = plan.data * plan.micro_batch
-    for size in divisors(replica) if replica < MANY else (plan.micro_batch * 2,):
-        yield replace(plan, micro_batch=size)
-    for name, kinds in ENUMERATED.items():
-        for kind in kinds:
-            yield replace(plan, **{name: kind})
-    yield replace(plan, sequence_parallel=not plan.sequence_parallel)
-    yield replace(plan, reshard=not plan.reshard)
-    yield replace(plan, recompute_layers=0)
-    for times in (2, 3, 4, 5):
-        yield replace(plan, interleaving=plan.interleaving * times)
-    for chunks in divisors(plan.interleaving):
-        yield replace(plan, interleaving=chunks)
-    for order in ORDERS:
-        yield replace(plan, order=order)
+    sizes = divisors(replica) if replica < MANY else [2 * plan.micro_batch]
+    several: dict[str, Iterable[object]] = {
+        **ENUMERATED,
+        "micro_batch": sizes,
+        "sequence_parallel": (not plan.sequence_parallel,),
+        "reshard": (not plan.reshard,),
+        "recompute_layers": (0,),
+        "interleaving": (
+            *(times * plan.interleaving for times in (2, 3, 4, 5)),
+            *divisors(plan.interleaving),
+        ),
+        "order": ORDERS,
+        "expert": (*divisors(plan.expert), 2 * plan.expert) if experts else (),
+    }
+    for name, values in several.items():
+        for value in values:
+            yield replace(plan, **{name: value})
     yield from _moved(plan)
-    if experts:
-        for degree in divisors(plan.expert):
-            yield replace(plan, expert=degree)
-        yield replace(plan, expert=2 * plan.expert)
 
 
 MANY: Final = 4096
@@ -392,46 +391,41 @@ LINKS: Final[Mapping[str, tuple[str, ...]]] = {
 def resources(cluster: Cluster, *, times: float) -> Iterator[tuple[str, float, Cluster]]:
     """Every resource of a cluster as a study calls it, its value, and a cluster with more of it."""
     device = cluster.device
-    faster = replace(
-        device,
-        peak=replace(
-            device.peak,
-            **{
-                each.name: times * top
-                for each in fields(device.peak)
-                if (top := getattr(device.peak, each.name)) is not None
-            },
-        ),
-        matmul=None if device.matmul is None else times * device.matmul,
-    )
     yield (
         "cluster.device.peak",
         device.peak.bf16 or device.peak.fp32,
-        replace(cluster, device=faster),
+        replace(cluster, device=quicker(device, times=times)),
     )
     for name in ("memory_bandwidth", "memory"):
-        value = getattr(device, name)
-        more = replace(device, **{name: times * value})
-        yield f"cluster.device.{name}", value, replace(cluster, device=more)
+        more = replace(device, **{name: times * getattr(device, name)})
+        yield f"cluster.device.{name}", getattr(device, name), replace(cluster, device=more)
+    yield from _links(cluster, times)
+    for key, noun in (("host", cluster.host), ("storage", cluster.storage)):
+        for name, value in _amounts(noun, *(each.name for each in fields(noun or Host))):
+            more_of = replace(noun, **{name: times * value})  # type: ignore[type-var]
+            yield f"cluster.{key}.{name}", value, replace(cluster, **{key: more_of})
+    for name, value in _amounts(cluster, "price", "node_power", "mtbf"):
+        yield f"cluster.{name}", value, replace(cluster, **{name: times * value})
+
+
+def _links(cluster: Cluster, times: float) -> Iterator[tuple[str, float, Cluster]]:
+    """The same of its links, level by level."""
     for place, level in enumerate(cluster.levels):
         for name, keys in LINKS.items():
-            values = {key: getattr(level.link, key) for key in keys}
-            if values[keys[0]] is not None:
-                more = {key: times * it for key, it in values.items() if it is not None}
-                other = replace(level, link=replace(level.link, **more))
+            known = dict(_amounts(level.link, *keys))
+            if keys[0] in known:
+                link = replace(level.link, **{key: times * it for key, it in known.items()})
+                other = replace(level, link=link)
                 levels = (*cluster.levels[:place], other, *cluster.levels[place + 1 :])
-                name = f"{level.name}.{name}"
-                yield name, values[keys[0]], replace(cluster, levels=levels)
-    for key, noun in (("host", cluster.host), ("storage", cluster.storage)):
-        for each in fields(Host if key == "host" else Storage):
-            value = None if noun is None else getattr(noun, each.name)
-            if noun is not None and value is not None:
-                more_of = replace(noun, **{each.name: times * value})
-                yield f"cluster.{key}.{each.name}", value, replace(cluster, **{key: more_of})
-    for name in ("price", "node_power", "mtbf"):
-        value = getattr(cluster, name)
+                yield f"{level.name}.{name}", known[keys[0]], replace(cluster, levels=levels)
+
+
+def _amounts(noun: object, *names: str) -> Iterator[tuple[str, float]]:
+    """Those of some fields of a noun that are known."""
+    for name in names:
+        value = getattr(noun, name, None)
         if value is not None:
-            yield f"cluster.{name}", value, replace(cluster, **{name: times * value})
+            yield name, value
 
 
 def sensitivities(
@@ -445,7 +439,7 @@ def sensitivities(
         coefficients: those of the estimate.
     """
     found = [
-        _sensitivity((name, "resource", value), replace(study, cluster=more), coefficients, here)
+        _sensitivity((name, "resource", value), (replace(study, cluster=more), coefficients), here)
         for name, value, more in resources(study.cluster, times=MORE)
     ]
     known = study_setting(study, study.cluster, coefficients)
@@ -463,15 +457,16 @@ def sensitivities(
             found.append(_unchanged(told, str(error)))
             continue
         moves = quick.step_time != still.step_time or quick.memory.total != still.memory.total
-        told_of = _sensitivity(told, study, other, here) if moves else _unchanged(told)
+        told_of = _sensitivity(told, (study, other), here) if moves else _unchanged(told)
         found.append(told_of)
     return tuple(sorted(found, key=lambda it: (-abs(it.time), -abs(it.memory), it.name)))
 
 
 def _sensitivity(
-    told: tuple[str, str, float], study: Study, coefficients: Coefficients, here: Estimate
+    told: tuple[str, str, float], asked: tuple[Study, Coefficients], here: Estimate
 ) -> Sensitivity:
-    name, kind, value = told
+    """What changes with another question than that of an estimate."""
+    (name, kind, value), (study, coefficients) = told, asked
     try:
         there = estimate(study, coefficients=coefficients)
     except ForetrainError as error:
@@ -490,6 +485,7 @@ def _sensitivity(
 
 
 def _unchanged(told: tuple[str, str, float], why: str = "") -> Sensitivity:
+    """That nothing changes, or that there cannot be more, and why."""
     name, kind, value = told
     return Sensitivity(
         name=name, kind=kind, value=value, time=0.0, share=0.0, cost=None, memory=0.0, refused=why

@@ -102,9 +102,10 @@ def slowest_stage(known: Setting, plan: Plan, *, step_time: float) -> SlowestSta
     slower = float(np.ravel(straggling(known, plans))[0])
     passes = float(known.workload.micro_batches(plan.data, plan.micro_batch))
     times = passes * slower * layers[list(known.operators.layer)]
-    device = times * _device(known, plans, known.cluster.device)
-    compute, memory = (
-        times * _device(known, plans, each) for each in (quicker(known), wider(known))
+    own = known.cluster.device
+    wider = replace(own, memory_bandwidth=MORE * own.memory_bandwidth)
+    device, compute, memory = (
+        times * _device(known, plans, each) for each in (own, quicker(own, times=MORE), wider)
     )
     host, exchanged = times * _host(known, plan), times * _exchanged(known, plans, priced)
     # Kernels wait in a queue: the host holds a pass up only where it is slower over all of it.
@@ -142,22 +143,12 @@ def slowest_stage(known: Setting, plan: Plan, *, step_time: float) -> SlowestSta
     )
 
 
-def quicker(known: Setting) -> Device:
-    """The same device, of which every product is a tenth faster."""
-    device = known.cluster.device
+def quicker(device: Device, *, times: float) -> Device:
+    """The same device, of which every product is so many times as fast."""
     tops = {each.name: getattr(device.peak, each.name) for each in fields(Peak)}
-    peak = replace(
-        device.peak, **{name: None if top is None else MORE * top for name, top in tops.items()}
-    )
-    return replace(
-        device, peak=peak, matmul=None if device.matmul is None else MORE * device.matmul
-    )
-
-
-def wider(known: Setting) -> Device:
-    """The same device, whose memory moves a tenth more."""
-    device = known.cluster.device
-    return replace(device, memory_bandwidth=MORE * device.memory_bandwidth)
+    more = {name: times * top for name, top in tops.items() if top is not None}
+    best = None if device.matmul is None else times * device.matmul
+    return replace(device, peak=replace(device.peak, **more), matmul=best)
 
 
 def _device(known: Setting, plans: PlanTable, device: Device) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from foretrain.search.explain.explained import Explained
 from foretrain.search.result import SearchResult
 from foretrain.show.table import Fact
+from foretrain.show.words import percent
 
 
 def after_search(_study: object, answer: object) -> tuple[Fact, ...]:
@@ -13,8 +14,7 @@ def after_search(_study: object, answer: object) -> tuple[Fact, ...]:
     return (
         *_safer(answer),
         Fact(label="Explain", text="foretrain explain {study}"),
-        Fact(label="Why not", text='foretrain search {study} --why-not "tp8"'),
-        Fact(label="All of it", text="foretrain search {study} --more"),
+        Fact(label="Why not", text="foretrain search {study} --why-not tp8"),
     )
 
 
@@ -25,7 +25,8 @@ def _safer(answer: SearchResult) -> tuple[Fact, ...]:
         return ()
     safest = named[0]
     place = answer.plans.index(safest) + 1
-    return (Fact(label="Safer", text=f"plan {place}: {safest.plan}"),)
+    likely = percent(safest.estimate.memory.probability_fits)
+    return (Fact(label="Safer", text=f"plan {place}, which fits with {likely}"),)
 
 
 def after_explain(_study: object, answer: object) -> tuple[Fact, ...]:
@@ -34,6 +35,5 @@ def after_explain(_study: object, answer: object) -> tuple[Fact, ...]:
     best = Fact(label="Search", text="foretrain search {study}", more="leave plan keys out")
     return (
         *((best,) * (not answer.proposed)),
-        Fact(label="Why not", text='foretrain explain {study} --why-not "tp8"'),
         Fact(label="All of it", text="foretrain explain {study} --more"),
     )
