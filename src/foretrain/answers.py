@@ -70,6 +70,13 @@ ANSWERS: Final = (
         "search.report.explain:explain_report",
         then="search.report.following:after_explain",
     ),
+    Answer(
+        "compare",
+        "search.explain.compare",
+        "search.explain.compared:Compared",
+        "search.report.compare:compare_report",
+        then="search.report.compare:after_compare",
+    ),
     Answer("mixed", "search.mixed", "step.pair:MixedResult", "search.report.mixed:mixed_report"),
     Answer("scale", "queueing.scale", "queueing.scaled:Scaled", "queueing.report:scale_report"),
     Answer("simulate", "jobs.simulate", "jobs.result:Simulated", "jobs.report:simulate_report"),

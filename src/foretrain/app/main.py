@@ -16,6 +16,7 @@ import typer
 from foretrain.answers import ANSWERS
 from foretrain.app.commands.calibrate import calibrate
 from foretrain.app.commands.catalogue import catalogue
+from foretrain.app.commands.compare import compare
 from foretrain.app.commands.doctor import doctor
 from foretrain.app.commands.ensemble import ensemble
 from foretrain.app.commands.explain import explain
@@ -50,7 +51,18 @@ app = typer.Typer(
 for verb in ANSWERS:
     if verb.help:
         app.command(verb.name)(of_study(verb))
-for command in (search, explain, scale, simulate, calibrate, validate, catalogue, schema, doctor):
+for command in (
+    search,
+    explain,
+    compare,
+    scale,
+    simulate,
+    calibrate,
+    validate,
+    catalogue,
+    schema,
+    doctor,
+):
     app.command()(command)
 app.add_typer(ensemble, name="ensemble")
 

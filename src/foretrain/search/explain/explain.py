@@ -22,7 +22,7 @@ from foretrain.search.explain.finding import Finding
 from foretrain.search.explain.findings import findings
 from foretrain.search.explain.levers import levers, sensitivities
 from foretrain.search.explain.limits import slowest_stage
-from foretrain.search.explain.pinned import pinned
+from foretrain.search.explain.pinned import left_open, pinned, turned
 from foretrain.search.explain.waterfall import waterfall
 from foretrain.search.result import SearchResult, WhyNot
 from foretrain.step.estimate import estimate
@@ -38,7 +38,7 @@ class Meant:
     """The one plan that a study means.
 
     Attributes:
-        study: of that plan alone, every field stated.
+        study: of that plan alone; only what a trainer decides unasked is still open.
         estimate: what it takes.
         found: the search that proposed it; None where the study gives the plan.
     """
@@ -86,7 +86,9 @@ def explain(
         levers=levers(one, here, coefficients),
         findings=tuple(
             _limitation(each, meant, coefficients)
-            for each in findings(one, coefficients=coefficients)
+            for each in findings(
+                pinned(one, here.plan, one.cluster), coefficients=coefficients
+            )
         ),
         evidence=here.confidence.nearest,
         why_not=_doubts(study, meant, why_not, coefficients=coefficients),
@@ -103,14 +105,16 @@ def meant_by(study: Study, coefficients: Coefficients) -> Meant:
     if study.maximise is not None or study.mixed is not None:
         key = "search.maximise" if study.maximise is not None else "cluster.groups"
         raise InputError(f"{key}: one plan on one kind of devices is explained. Leave it out.")
-    found = None
+    found: SearchResult | None = None
+    free: tuple[str, ...] = ()
     if _gives_one(study):
         plan, cluster = estimate(study, coefficients=coefficients).plan, study.cluster
+        free = left_open(study)
     else:
         alone = replace(study, scenarios=())
         found = best_plans(alone, coefficients=coefficients, keep=1)
         plan, cluster = found.best.plan, home(study, found.best).cluster
-    one = pinned(study, plan, cluster)
+    one = pinned(study, plan, cluster, free=free)
     return Meant(study=one, estimate=estimate(one, coefficients=coefficients), found=found)
 
 
@@ -127,7 +131,7 @@ def _limitation(found: Finding, meant: Meant, coefficients: Coefficients) -> Lim
     gain = None if remedy is None else remedy.gain
     helps = "" if remedy is None else remedy.change
     if remedy is not None and remedy.plan is not None:
-        other = pinned(meant.study, remedy.plan, meant.study.cluster)
+        other = turned(meant.study, (here.plan, remedy.plan), meant.study.cluster)
         there = estimate(other, coefficients=coefficients)
         helps = ", ".join(changed(here.plan, remedy.plan))
         gain = 1.0 - there.step_time / here.step_time

@@ -32,7 +32,7 @@ from foretrain.plan.spelling import changed
 from foretrain.plan.study import Study
 from foretrain.plan.table import table_of
 from foretrain.search.explain.limits import MORE, quicker
-from foretrain.search.explain.pinned import pinned
+from foretrain.search.explain.pinned import turned
 from foretrain.search.explain.remedies import roomy
 from foretrain.show.table import label, labelled
 from foretrain.show.words import percent, signed
@@ -273,7 +273,7 @@ def _plans(study: Study, here: Estimate, coefficients: Coefficients) -> Iterator
         found.setdefault(subject, (", ".join(lines), legal[row]))
     safe = here.memory.probability_fits >= study.limit.fits
     for subject, (told, each) in [*found.items()][: TRIED if safe else None]:
-        yield LeverKind.PLAN, subject, told, pinned(study, each, study.cluster)
+        yield LeverKind.PLAN, subject, told, turned(study, (plan, each), study.cluster)
 
 
 def neighbours_of(plan: Plan, *, experts: bool) -> Iterator[Plan]:
@@ -368,7 +368,7 @@ def _nodes(study: Study, plan: Plan) -> Iterator[Question]:
         except InputError:  # They do not fill whole groups of a level below.
             continue
         if not problems(study.workload, there, other):
-            question = pinned(study, other, there)
+            question = turned(study, (plan, other), there)
             yield LeverKind.NODES, str(nodes), f"cluster.nodes = {nodes}", question
 
 

@@ -50,8 +50,11 @@ from foretrain.step.rent import home
 from foretrain.step.report import takes
 from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
 
-MOST_SIZES: Final = 3
+MOST_SIZES: Final = 2
 """Rows that a terminal shows."""
+
+LESS: Final = ("Speed", "Efficiency", "Per step")
+"""Figures of a plan that give way to the sizes that may be rented."""
 
 
 def sizes(study: Study, result: SearchResult, *, most: int | None = None) -> Table:
@@ -243,7 +246,7 @@ def _in_brief(there: Study, result: SearchResult, *, offered: bool) -> tuple[Fac
         return (step, memory)
     told = facts.answer(there, found)
     if offered:
-        return (step, memory, *(it for it in told if it.label not in ("Speed", "Efficiency")))
+        return (step, memory, *(it for it in told if it.label not in LESS))
     return (step, Fact(label="Parts", text=goes), memory, *told)
 
 
