@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from enum import Enum
 from types import GenericAlias
 from typing import Any, Final, Literal
@@ -54,6 +55,13 @@ class _NamedMembers(GenerateJsonSchema):
     def enum_schema(self, schema: Mapping[str, Any]) -> Schema:
         texts = [plain(each) for each in schema["members"]]
         return {"title": schema["cls"].__name__, "enum": texts, "type": "string"}
+
+    def dataclass_schema(self, schema: Mapping[str, Any]) -> Schema:
+        """What a record does not show of itself is no part of its document."""
+        shown = {each.name for each in fields(schema["cls"]) if each.repr}
+        inside = schema["schema"]
+        kept = [each for each in inside["fields"] if each["name"] in shown]
+        return super().dataclass_schema({**schema, "schema": {**inside, "fields": kept}})
 
     def encode_default(self, dft: object) -> object:
         return super().encode_default(plain(dft) if isinstance(dft, Enum) else dft)

@@ -38,7 +38,9 @@ OTHERS = {
     "devices": asked(cluster={"name": "dgx-a100"}),
     "batch": asked(workload={"global_batch": 128}),
     "sequence": asked(workload={"sequence": 8192}),
-    "model": asked(workload={"model": "mixtral-8x7b"}, plan={"expert": 4, "sequence_parallel": True}),
+    "model": asked(
+        workload={"model": "mixtral-8x7b"}, plan={"expert": 4, "sequence_parallel": True}
+    ),
     "trainer": asked(trainer={"name": "megatron-bridge"}),
     "price": asked(cluster={"price": "9.5 USD/h"}),
     "all": asked(

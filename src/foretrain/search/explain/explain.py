@@ -29,6 +29,7 @@ from foretrain.step.estimate import estimate
 from foretrain.step.rent import home
 from foretrain.step.result import Estimate
 from foretrain.step.software import study_setting
+from foretrain.step.trace import step_trace
 from foretrain.study.coefficients import DEFAULT
 from foretrain.study.plan import read_named
 
@@ -86,11 +87,10 @@ def explain(
         levers=levers(one, here, coefficients),
         findings=tuple(
             _limitation(each, meant, coefficients)
-            for each in findings(
-                pinned(one, here.plan, one.cluster), coefficients=coefficients
-            )
+            for each in findings(pinned(one, here.plan, one.cluster), coefficients=coefficients)
         ),
         evidence=here.confidence.nearest,
+        trace=step_trace(known, here) if here.simulated is not None else None,
         why_not=_doubts(study, meant, why_not, coefficients=coefficients),
     )
 

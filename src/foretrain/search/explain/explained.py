@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from foretrain.coefficients.intervals import Nearest
+from foretrain.errors import InputError
 from foretrain.plan.plan import Plan
 from foretrain.search.explain.alive import FullestMoment
 from foretrain.search.explain.levers import Lever, Sensitivity
@@ -13,7 +15,9 @@ from foretrain.search.explain.waterfall import Fall
 from foretrain.search.result import WhyNot
 from foretrain.show.table import label
 from foretrain.show.words import percent
+from foretrain.step.price import PASSES
 from foretrain.step.result import Estimate
+from foretrain.step.trace import StepTrace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,8 @@ class Explained:
         findings: of the detector.
         evidence: measured runs that are most like the plan.
         why_not: why plans that somebody named are not this one, or not the best.
+        trace: the `StepTrace` of its step, no part of a document; None of a step of so many passes
+            that it is not simulated.
     """
 
     plan: Plan
@@ -73,3 +79,19 @@ class Explained:
     findings: tuple[Limitation, ...]
     evidence: tuple[Nearest, ...]
     why_not: tuple[WhyNot, ...] = ()
+    trace: Any = field(default=None, repr=False, compare=False)
+
+
+def simulated(answer: Explained) -> StepTrace:
+    """The trace of a plan's step.
+
+    Raises:
+        InputError: its step has so many passes that it is not simulated.
+    """
+    if answer.trace is None:
+        raise InputError(
+            f"there is no timeline of a step of more than {PASSES:,} passes, which is not "
+            "simulated. Ask about fewer micro-batches: a smaller workload.global_batch."
+        )
+    found: StepTrace = answer.trace
+    return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from foretrain.cluster.cluster import Cluster, Host
 from foretrain.cluster.offer import divisible, part
@@ -82,7 +82,7 @@ class Lever:
         fits: how likely a device holds that.
         plan: that it leads to.
         nodes: on how many.
-        question: the study that it leads to.
+        question: the study that it leads to; no part of a document.
     """
 
     kind: LeverKind = field(metadata=label("kind", spare=3))
@@ -96,7 +96,7 @@ class Lever:
     fits: float
     plan: Plan
     nodes: int
-    question: Study = field(repr=False, compare=False)
+    question: Any = field(repr=False, compare=False)
 
     @property
     @labelled("step", number=True)

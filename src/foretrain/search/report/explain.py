@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from foretrain.errors import shortened
@@ -12,10 +12,12 @@ from foretrain.search.explain.explained import Explained, Limitation
 from foretrain.search.explain.levers import Lever, LeverKind, Sensitivity, signed_share
 from foretrain.search.explain.limits import BoundOperator
 from foretrain.search.explain.waterfall import Fall
+from foretrain.search.report.step_picture import step_picture
 from foretrain.search.report.why_not import why_not_section
 from foretrain.show.report import (
     AnswerReport,
     Brief,
+    Drawing,
     Note,
     Paper,
     Pieces,
@@ -63,6 +65,7 @@ def explain_report(study: Study, answer: Explained) -> AnswerReport:
                 ),
             ),
             _where(answer.waterfall),
+            *_picture(answer),
             _bounds(answer.operators),
             _memory(answer.peak),
             _levers(answer.levers),
@@ -111,6 +114,21 @@ def _line(fall: tuple[str, float, str], whole: float) -> Fact:
     name, seconds, cause = fall
     amount, share = f"{SECONDS.write(seconds)}", percent(seconds / whole)
     return Fact(label=name.capitalize(), text=f"{amount:>8} {share:>6}  {cause}")
+
+
+def _picture(answer: Explained) -> Iterator[ReportSection]:
+    """The step as it was simulated; nothing where it was not."""
+    trace = answer.trace
+    if trace is None:
+        return
+    words = (
+        "Passes of micro-batches on top, sends to other stages below, what replicas exchange at "
+        "the bottom. foretrain explain --timeline writes every stage and pass for Perfetto."
+    )
+    content = {"picture": step_picture(trace.times), "words": words}
+    picture = Drawing(template="step", content=content)
+    title = "The step, stage by stage"
+    yield ReportSection(name="timeline", title=title, body=(picture,), page_only=True)
 
 
 def _bounds(operators: Sequence[BoundOperator]) -> ReportSection:
