@@ -37,6 +37,10 @@ from foretrain.plan.collective_study import CollectiveStudy as CollectiveStudy
 from foretrain.plan.plan import Plan as Plan
 from foretrain.plan.study import Space as Space, Study as Study
 from foretrain.search.answers import Answers as Answers
+from foretrain.search.explain.compare import compare as compare
+from foretrain.search.explain.compared import Comparison as Comparison
+from foretrain.search.explain.explain import explain as explain
+from foretrain.search.explain.explained import Explained as Explained
 from foretrain.search.explain.finding import Finding as Finding, Measured as Measured
 from foretrain.search.explain.findings import findings as findings
 from foretrain.search.largest import Largest as Largest, largest as largest

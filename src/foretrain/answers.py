@@ -21,7 +21,8 @@ class Answer(NamedTuple):
         report: what is said of that, "module:function"; without one, what the labels of the result
             say.
         help: what it does, for a command that takes a study and nothing else.
-        then: what to ask next, "module:function"; {study} stands for the question in it.
+        then: what to ask next, "module:function"; {study} stands for the question there, {file}
+            for one in a file.
     """
 
     name: str
@@ -73,7 +74,7 @@ ANSWERS: Final = (
     Answer(
         "compare",
         "search.explain.compare",
-        "search.explain.compared:Compared",
+        "search.explain.compared:Comparison",
         "search.report.compare:compare_report",
         then="search.report.compare:after_compare",
     ),

@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from dataclasses import replace
+from itertools import pairwise
 from time import process_time
 
 import pytest
@@ -116,7 +117,7 @@ def test_a_stream_does_one_thing_at_a_time(name):
         rows[each["pid"], each["tid"]].append((each["ts"], each["ts"] + each["dur"]))
     for own in rows.values():
         own.sort()
-        for (_, end), (start, _) in zip(own, own[1:], strict=False):
+        for (_, end), (start, _) in pairwise(own):
             assert start >= end - 1e-3
 
 

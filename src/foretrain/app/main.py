@@ -20,6 +20,7 @@ from foretrain.app.commands.compare import compare
 from foretrain.app.commands.doctor import doctor
 from foretrain.app.commands.ensemble import ensemble
 from foretrain.app.commands.explain import explain
+from foretrain.app.commands.init import init
 from foretrain.app.commands.scale import scale
 from foretrain.app.commands.schema import schema
 from foretrain.app.commands.search import search
@@ -43,7 +44,6 @@ def start() -> NoReturn:
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -52,6 +52,7 @@ for verb in ANSWERS:
     if verb.help:
         app.command(verb.name)(of_study(verb))
 for command in (
+    init,
     search,
     explain,
     compare,

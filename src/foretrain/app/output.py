@@ -130,12 +130,12 @@ class Answered:
     Attributes:
         report: what it says.
         following: what to ask next, a command in each line.
-        more: whether all of it is shown, however long.
+        most: lines that are shown; None for all.
     """
 
     report: RenderableType
     following: tuple[Fact, ...] = ()
-    more: bool = False
+    most: int | None = None
 
 
 def told(
@@ -144,7 +144,8 @@ def told(
     source: Provenance,
     *,
     as_json: bool,
-    more: bool = False,
+    more: bool = True,
+    most: int | None = None,
     named: str = "",
 ) -> Shown:
     """What is shown of an answer: its document, or its report."""
@@ -157,8 +158,10 @@ def told(
         return shown
     following = loaded(entry.then)(question, answer) if entry.then and named else ()
     assert isinstance(following, tuple), f"{entry.then} gives no facts"
-    facts = tuple(replace(it, text=it.text.format(study=named)) for it in following)
-    return Answered(drawn(_report(question, answer), more=more), facts, more)
+    # What takes a file is not told of a question that stands in none.
+    told = [it for it in following if "{file}" not in it.text or " " not in named]
+    facts = tuple(replace(it, text=it.text.format(study=named, file=named)) for it in told)
+    return Answered(drawn(_report(question, answer), more=more), facts, None if more else most)
 
 
 def answered(
@@ -168,7 +171,8 @@ def answered(
     *,
     as_json: bool,
     html: Path | None,
-    more: bool = False,
+    more: bool = True,
+    most: int | None = None,
     named: str = "",
 ) -> None:
     """Show an answer, and write its page where one is asked for.
@@ -180,6 +184,7 @@ def answered(
         as_json: whether to show the document.
         html: the page.
         more: whether a terminal shows the whole answer, however long.
+        most: lines that it shows otherwise; None for all.
         named: how a command names the question; empty: nothing is said of what to ask next.
     """
 
@@ -188,7 +193,7 @@ def answered(
 
         return page(_report(question, answer), source)
 
-    shown = told(question, answer, source, as_json=as_json, more=more, named=named)
+    shown = told(question, answer, source, as_json=as_json, more=more, most=most, named=named)
     show_and_write(shown, html, text)
 
 
@@ -247,10 +252,9 @@ def _at_most(answer: Answered) -> list[str]:
 
     lines = _drawn(answer.report)
     ending = ["", *_drawn(blocks([answer.following]))] if answer.following else []
-    room = MOST_LINES - len(ending)
-    if len(lines) > room and not answer.more:
-        kept = room - 1
-        lines = [*lines[:kept], f"... {len(lines) - kept} more lines: --more"]
+    kept = len(lines) if answer.most is None else answer.most - len(ending)
+    if len(lines) > kept:
+        lines = [*lines[: kept - 1], f"... {len(lines) - kept + 1} more lines: --more"]
     return [*lines, *ending]
 
 

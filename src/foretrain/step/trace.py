@@ -145,9 +145,9 @@ def _names(stages: int) -> Iterator[str]:
             )
 
 
-def _slice(name: str, where: tuple[int, int], start: float, end: float) -> str:
+def _slice(name: str, where: tuple[int, int], when: tuple[float, float]) -> str:
     """A stretch of time in which a stream is busy."""
-    stage, thread = where
+    (stage, thread), (start, end) = where, when
     return (
         f'{{"ph":"X","name":"{name}","pid":{stage},"tid":{thread},'
         f'"ts":{start * MICROSECONDS:.6f},"dur":{(end - start) * MICROSECONDS:.6f}}}'
@@ -163,11 +163,11 @@ def _passes(trace: StepTrace, pipeline: Pipeline) -> Iterator[str]:
         chunk = number // passes.micro_batches % passes.chunks // passes.stages
         part = f".{chunk}" * (chunks > 1)
         name = f"{KINDS[kind]} {number % passes.micro_batches}{part}"
-        yield _slice(name, (stage, COMPUTE), start, end)
+        yield _slice(name, (stage, COMPUTE), (start, end))
         own = trace.host[stage]
         calls = (own.forward, own.backward, 0.0)[kind] / chunks
         if calls > 0:
-            yield _slice("calls", (stage, HOST), start, min(end, start + calls))
+            yield _slice("calls", (stage, HOST), (start, min(end, start + calls)))
 
 
 def _sends(trace: StepTrace, pipeline: Pipeline) -> Iterator[str]:
@@ -177,17 +177,17 @@ def _sends(trace: StepTrace, pipeline: Pipeline) -> Iterator[str]:
         stage, receiver = passes.stage(number), successors[number]
         assert receiver is not None, "a pass without a successor sends nothing"
         what = ("activations", "gradients", "weights")[number // passes.half]
-        yield _slice(f"{what} {number % passes.micro_batches}", (stage, LINK), start, end)
+        yield _slice(f"{what} {number % passes.micro_batches}", (stage, LINK), (start, end))
         there = passes.stage(receiver)
         begins = pipeline.ended[receiver] - pipeline.seconds[receiver]
-        yield _arrow("s", number, (stage, LINK), start)
-        yield _arrow("f", number, (there, COMPUTE), max(begins, end))
+        yield _arrow(number, (stage, LINK), start, leaves=True)
+        yield _arrow(number, (there, COMPUTE), max(begins, end), leaves=False)
 
 
-def _arrow(phase: str, number: int, where: tuple[int, int], when: float) -> str:
+def _arrow(number: int, where: tuple[int, int], when: float, *, leaves: bool) -> str:
     """One end of an arrow from a send to the pass that waits for it."""
     stage, thread = where
-    end = ',"bp":"e"' if phase == "f" else ""
+    phase, end = ("s", "") if leaves else ("f", ',"bp":"e"')
     return (
         f'{{"ph":"{phase}","name":"send","cat":"send","id":{number},"pid":{stage},'
         f'"tid":{thread},"ts":{when * MICROSECONDS:.6f}{end}}}'
@@ -235,11 +235,11 @@ def _tails(trace: StepTrace, tails: Sequence[Tail], *, end: float) -> Iterator[s
     for stage, (tail, own) in enumerate(zip(tails, trace.times.stages, strict=True)):
         for start, until in tail.buckets:
             if until > start:
-                yield _slice("reduce gradients", (stage, DATA), start, until)
+                yield _slice("reduce gradients", (stage, DATA), (start, until))
         updated = tail.gradients + own.update
         if own.update:
-            yield _slice("update", (stage, COMPUTE), tail.gradients, updated)
+            yield _slice("update", (stage, COMPUTE), (tail.gradients, updated))
         if own.parameters:
-            yield _slice("gather parameters", (stage, DATA), updated, tail.end)
+            yield _slice("gather parameters", (stage, DATA), (updated, tail.end))
         if trace.input:
-            yield _slice("input", (stage, HOST), end, end + trace.input)
+            yield _slice("input", (stage, HOST), (end, end + trace.input))

@@ -31,7 +31,7 @@ def compare(
     more: More = False,
 ) -> None:
     """Say what differs between two studies or plans, and what each difference costs."""
-    from foretrain.app.output import answered, check_page, chosen
+    from foretrain.app.output import MOST_LINES, answered, check_page, chosen
     from foretrain.search.explain.compare import compare as verb
     from foretrain.show.provenance import provenance
     from foretrain.study.study import read_study
@@ -44,7 +44,9 @@ def compare(
     source = provenance(first, second, coefficients=known)
     named = f"{study} {other!r}" if " " in other else f"{study} {other}"
     both = (first, second)
-    answered(both, answer, source, as_json=as_json, html=html, more=more, named=named)
+    answered(
+        both, answer, source, as_json=as_json, html=html, more=more, most=MOST_LINES, named=named
+    )
 
 
 def _second(first: Study, other: str) -> Study:

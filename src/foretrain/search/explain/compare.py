@@ -8,15 +8,15 @@ from math import exp, hypot, log
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.intervals import LEVEL
 from foretrain.plan.study import Study
-from foretrain.search.explain.compared import Compared, Departure, PartChange, SideOfTwo
+from foretrain.search.explain.compared import Comparison, Departure, PartChange, SideOfTwo
 from foretrain.search.explain.departures import PinnedPlan, departures
-from foretrain.search.explain.explain import Meant, meant_by
+from foretrain.search.explain.explain import MeantPlan, meant_by
 from foretrain.search.resolution import spread
 from foretrain.step.result import Estimate, Parts
 from foretrain.study.coefficients import DEFAULT
 
 
-def compare(first: Study, second: Study, *, coefficients: Coefficients = DEFAULT) -> Compared:
+def compare(first: Study, second: Study, *, coefficients: Coefficients = DEFAULT) -> Comparison:
     """Say what differs between two studies, and what each difference costs.
 
     Args:
@@ -38,7 +38,7 @@ def compare(first: Study, second: Study, *, coefficients: Coefficients = DEFAULT
     if here.cost_per_step is not None and there.cost_per_step is not None:
         cost = there.cost_per_step - here.cost_per_step
     time, memory = there.step_time - here.step_time, there.memory.total - here.memory.total
-    return Compared(
+    return Comparison(
         first=_side(one),
         second=_side(other),
         time=time,
@@ -88,11 +88,11 @@ def closed(
     return (*ways, rounding)
 
 
-def _end(meant: Meant) -> PinnedPlan:
+def _end(meant: MeantPlan) -> PinnedPlan:
     return PinnedPlan(study=meant.study, plan=meant.estimate.plan)
 
 
-def _side(meant: Meant) -> SideOfTwo:
+def _side(meant: MeantPlan) -> SideOfTwo:
     return SideOfTwo(
         plan=meant.estimate.plan,
         cluster=meant.study.cluster.name,
@@ -107,7 +107,7 @@ SCORE = 1.2816
 
 
 def _unsure(
-    one: Meant, other: Meant, coefficients: Coefficients, *, alike: bool
+    one: MeantPlan, other: MeantPlan, coefficients: Coefficients, *, alike: bool
 ) -> tuple[float, str]:
     """How far the logarithm of the ratio may be off, and which errors cancel in it.
 

@@ -91,7 +91,7 @@ class SideOfTwo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class Comparison:
     """What differs between two questions, and what each difference costs.
 
     Attributes:

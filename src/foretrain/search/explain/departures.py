@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
-from typing import Any, Final
+from typing import Final
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
@@ -127,7 +127,7 @@ def _changed(here: PinnedPlan, end: PinnedPlan, taken: Sequence[Aspect]) -> Pinn
     return PinnedPlan(study=study, plan=plan)
 
 
-def _part(whole: PinnedPlan, name: str) -> Any:
+def _part(whole: PinnedPlan, name: str) -> object:
     if name == "study":
         return whole.study
     return whole.plan if name == "plan" else getattr(whole.study, name)
@@ -153,7 +153,7 @@ def _workload(one: Workload, other: Workload) -> Iterator[Aspect]:
         if mine == theirs:
             continue
         if each.name != "model":
-            yield _aspect("workload", (each.name,), mine, theirs)
+            yield _aspect("workload", each.name, (mine, theirs))
         elif mine.name == theirs.name and mine.tokens != theirs.tokens:
             what = "workload.sequence"
             told = f"{mine.tokens:,}", f"{theirs.tokens:,}"
@@ -161,7 +161,7 @@ def _workload(one: Workload, other: Workload) -> Iterator[Aspect]:
                 part="workload", names=("model",), what=what, before=told[0], after=told[1]
             )
         else:
-            yield _aspect("workload", ("model",), mine.name, theirs.name)
+            yield _aspect("workload", "model", (mine.name, theirs.name))
 
 
 def _cluster(one: Cluster, other: Cluster) -> Iterator[Aspect]:
@@ -182,7 +182,7 @@ def _cluster(one: Cluster, other: Cluster) -> Iterator[Aspect]:
     for name in ("price", "node_power", "power", "storage", "mtbf"):
         mine, theirs = getattr(one, name), getattr(other, name)
         if mine != theirs:
-            yield _aspect("cluster", (name,), mine, theirs)
+            yield _aspect("cluster", name, (mine, theirs))
 
 
 def _whole(name: str, one: object, other: object) -> Iterator[Aspect]:
@@ -205,14 +205,9 @@ def _plan(one: Plan, other: Plan) -> Iterator[Aspect]:
             yield Aspect(part="plan", names=(each.name,), what=what, before=told[0], after=told[1])
 
 
-def _aspect(part: str, names: tuple[str, ...], before: object, after: object) -> Aspect:
-    return Aspect(
-        part=part,
-        names=names,
-        what=f"{part}.{names[0]}",
-        before=_said(before),
-        after=_said(after),
-    )
+def _aspect(part: str, name: str, values: tuple[object, object]) -> Aspect:
+    before, after = map(_said, values)
+    return Aspect(part=part, names=(name,), what=f"{part}.{name}", before=before, after=after)
 
 
 def _said(value: object) -> str:

@@ -20,9 +20,10 @@ from foretrain.search.explain.alive import fullest_moment
 from foretrain.search.explain.explained import Explained, Limitation
 from foretrain.search.explain.finding import Finding
 from foretrain.search.explain.findings import findings
-from foretrain.search.explain.levers import levers, sensitivities
+from foretrain.search.explain.levers import levers
 from foretrain.search.explain.limits import slowest_stage
 from foretrain.search.explain.pinned import left_open, pinned, turned
+from foretrain.search.explain.sensitivity import sensitivities
 from foretrain.search.explain.waterfall import waterfall
 from foretrain.search.result import SearchResult, WhyNot
 from foretrain.step.estimate import estimate
@@ -35,7 +36,7 @@ from foretrain.study.plan import read_named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meant:
+class MeantPlan:
     """The one plan that a study means.
 
     Attributes:
@@ -95,7 +96,7 @@ def explain(
     )
 
 
-def meant_by(study: Study, coefficients: Coefficients) -> Meant:
+def meant_by(study: Study, coefficients: Coefficients) -> MeantPlan:
     """The plan that a study gives, or the one that a search proposes.
 
     Raises:
@@ -115,7 +116,7 @@ def meant_by(study: Study, coefficients: Coefficients) -> Meant:
         found = best_plans(alone, coefficients=coefficients, keep=1)
         plan, cluster = found.best.plan, home(study, found.best).cluster
     one = pinned(study, plan, cluster, free=free)
-    return Meant(study=one, estimate=estimate(one, coefficients=coefficients), found=found)
+    return MeantPlan(study=one, estimate=estimate(one, coefficients=coefficients), found=found)
 
 
 def _gives_one(study: Study) -> bool:
@@ -125,7 +126,7 @@ def _gives_one(study: Study) -> bool:
     return study.space.micro_batch is not None and not many and not study.offers
 
 
-def _limitation(found: Finding, meant: Meant, coefficients: Coefficients) -> Limitation:
+def _limitation(found: Finding, meant: MeantPlan, coefficients: Coefficients) -> Limitation:
     """A finding, its remedy estimated as the plan itself is."""
     remedy, here = found.remedy, meant.estimate
     gain = None if remedy is None else remedy.gain
@@ -149,7 +150,7 @@ def _limitation(found: Finding, meant: Meant, coefficients: Coefficients) -> Lim
 
 
 def _doubts(
-    study: Study, meant: Meant, asked: Sequence[str | Plan], *, coefficients: Coefficients
+    study: Study, meant: MeantPlan, asked: Sequence[str | Plan], *, coefficients: Coefficients
 ) -> tuple[WhyNot, ...]:
     """Why plans are not the best of all that the study could have had."""
     if not asked:

@@ -9,8 +9,9 @@ from foretrain.coefficients.intervals import Nearest
 from foretrain.errors import InputError
 from foretrain.plan.plan import Plan
 from foretrain.search.explain.alive import FullestMoment
-from foretrain.search.explain.levers import Lever, Sensitivity
+from foretrain.search.explain.levers import Lever
 from foretrain.search.explain.limits import BoundOperator
+from foretrain.search.explain.sensitivity import Sensitivity
 from foretrain.search.explain.waterfall import Fall
 from foretrain.search.result import WhyNot
 from foretrain.show.table import label

@@ -1,4 +1,4 @@
-"""Levers: what would help a plan most, and what a tenth more of everything does to it.
+"""Levers: what would help a plan most.
 
 Every gain is the difference of two estimates: of the plan as it is, and of the question that the
 lever leads to.
@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from foretrain.cluster.cluster import Cluster, Host
 from foretrain.cluster.offer import divisible, part
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import ForetrainError, InputError
@@ -31,15 +30,14 @@ from foretrain.plan.plan import (
 from foretrain.plan.spelling import changed
 from foretrain.plan.study import Study
 from foretrain.plan.table import table_of
-from foretrain.search.explain.limits import MORE, quicker
 from foretrain.search.explain.pinned import turned
 from foretrain.search.explain.remedies import roomy
+from foretrain.search.explain.sensitivity import less, resources, signed_share
 from foretrain.show.table import label, labelled
-from foretrain.show.words import percent, signed
+from foretrain.show.words import signed
 from foretrain.step.estimate import estimate
-from foretrain.step.price import price_plan, price_table
+from foretrain.step.price import price_table
 from foretrain.step.result import Estimate
-from foretrain.step.setting import recalibrated
 from foretrain.step.software import DRIVEN, study_setting
 from foretrain.trainers.chosen import against, chosen_of
 from foretrain.trainers.vocabulary import OPTIONS
@@ -123,60 +121,6 @@ class Lever:
         return signed(BYTES, -self.memory) if self.memory else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sensitivity:
-    """What a tenth more of one resource or coefficient does to a plan.
-
-    Attributes:
-        name: of the resource, as a study writes it, or of the coefficient.
-        kind: resource or coefficient.
-        value: as it is, in the unit used inside.
-        time: seconds that a step takes more.
-        share: the same over the step.
-        cost: dollars that it takes more; None without a price.
-        memory: bytes that the heaviest device needs more.
-        refused: why there cannot be a tenth more; empty where there can.
-    """
-
-    name: str = field(metadata=label("a tenth more of"))
-    kind: str = field(metadata=label("kind", spare=2))
-    value: float
-    time: float
-    share: float
-    cost: float | None
-    memory: float
-    refused: str = ""
-
-    @property
-    @labelled("step", number=True)
-    def step_change(self) -> str:
-        """The change of the step."""
-        return signed(SECONDS, self.time) if self.time else ""
-
-    @property
-    @labelled("share", number=True, meaning="of the step")
-    def step_share(self) -> str:
-        """The same as a share of it."""
-        return signed_share(self.share) if self.share else ""
-
-    @property
-    @labelled("cost", number=True, spare=1, meaning="of a step")
-    def step_cost(self) -> str | None:
-        """The change of its money."""
-        return signed(DOLLARS, self.cost) if self.cost else None
-
-    @property
-    @labelled("memory", number=True, spare=1)
-    def device_memory(self) -> str:
-        """The change of a device's memory."""
-        return signed(BYTES, self.memory) if self.memory else ""
-
-
-def signed_share(share: float) -> str:
-    """A share of the step with its sign: "-4.2 %"."""
-    return f"{'+' * (share > 0)}{percent(share)}"
-
-
 def levers(study: Study, here: Estimate, coefficients: Coefficients) -> tuple[Lever, ...]:
     """Changes that save time or money, those that save most time first.
 
@@ -224,8 +168,8 @@ def _lever(
         change=change,
         time=time,
         share=time / here.step_time,
-        cost=_less(here.cost_per_step, there.cost_per_step),
-        cost_to_train=_less(here.cost_to_train, there.cost_to_train),
+        cost=less(here.cost_per_step, there.cost_per_step),
+        cost_to_train=less(here.cost_to_train, there.cost_to_train),
         memory=here.memory.total - there.memory.total,
         step_time=there.step_time,
         fits=there.memory.probability_fits,
@@ -233,10 +177,6 @@ def _lever(
         nodes=question.cluster.nodes,
         question=question,
     )
-
-
-def _less(before: float | None, after: float | None) -> float | None:
-    return None if before is None or after is None else before - after
 
 
 def _helps(lever: Lever, here: Estimate) -> bool:
@@ -378,115 +318,3 @@ def _resources(study: Study) -> Iterator[Question]:
         if not name.endswith((".latency", "price", "node_power", "mtbf")):
             change = f"twice {name}"
             yield LeverKind.RESOURCE, name, change, replace(study, cluster=cluster)
-
-
-LINKS: Final[Mapping[str, tuple[str, ...]]] = {
-    "bandwidth": ("bandwidth", "capacity"),
-    "capacity": ("capacity",),
-    "latency": ("latency",),
-}
-"""What of a level there may be more of: a faster link lets more leave a group too."""
-
-
-def resources(cluster: Cluster, *, times: float) -> Iterator[tuple[str, float, Cluster]]:
-    """Every resource of a cluster as a study calls it, its value, and a cluster with more of it."""
-    device = cluster.device
-    yield (
-        "cluster.device.peak",
-        device.peak.bf16 or device.peak.fp32,
-        replace(cluster, device=quicker(device, times=times)),
-    )
-    for name in ("memory_bandwidth", "memory"):
-        more = replace(device, **{name: times * getattr(device, name)})
-        yield f"cluster.device.{name}", getattr(device, name), replace(cluster, device=more)
-    yield from _links(cluster, times)
-    for key, noun in (("host", cluster.host), ("storage", cluster.storage)):
-        for name, value in _amounts(noun, *(each.name for each in fields(noun or Host))):
-            more_of = replace(noun, **{name: times * value})  # type: ignore[type-var]
-            yield f"cluster.{key}.{name}", value, replace(cluster, **{key: more_of})
-    for name, value in _amounts(cluster, "price", "node_power", "mtbf"):
-        yield f"cluster.{name}", value, replace(cluster, **{name: times * value})
-
-
-def _links(cluster: Cluster, times: float) -> Iterator[tuple[str, float, Cluster]]:
-    """The same of its links, level by level."""
-    for place, level in enumerate(cluster.levels):
-        for name, keys in LINKS.items():
-            known = dict(_amounts(level.link, *keys))
-            if keys[0] in known:
-                link = replace(level.link, **{key: times * it for key, it in known.items()})
-                other = replace(level, link=link)
-                levels = (*cluster.levels[:place], other, *cluster.levels[place + 1 :])
-                yield f"{level.name}.{name}", known[keys[0]], replace(cluster, levels=levels)
-
-
-def _amounts(noun: object, *names: str) -> Iterator[tuple[str, float]]:
-    """Those of some fields of a noun that are known."""
-    for name in names:
-        value = getattr(noun, name, None)
-        if value is not None:
-            yield name, value
-
-
-def sensitivities(
-    study: Study, here: Estimate, coefficients: Coefficients
-) -> tuple[Sensitivity, ...]:
-    """What a tenth more of every resource and coefficient does, the largest change first.
-
-    Args:
-        study: of one plan.
-        here: its estimate.
-        coefficients: those of the estimate.
-    """
-    found = [
-        _sensitivity((name, "resource", value), (replace(study, cluster=more), coefficients), here)
-        for name, value, more in resources(study.cluster, times=MORE)
-    ]
-    known = study_setting(study, study.cluster, coefficients)
-    still = price_plan(known, here.plan, played=False)
-    for name, source in coefficients.sources.items():
-        value = coefficients.value(name)
-        told, more = (name, "coefficient", value), MORE * value
-        if source.unit == "1" and source.high <= 1.0 < more:
-            found.append(_unchanged(told, f"{more:.4g} is no share: at most 1 is"))
-            continue
-        try:
-            other = coefficients.changed({name: more})
-            quick = price_plan(recalibrated(known, other), here.plan, played=False)
-        except ForetrainError as error:
-            found.append(_unchanged(told, str(error)))
-            continue
-        moves = quick.step_time != still.step_time or quick.memory.total != still.memory.total
-        told_of = _sensitivity(told, (study, other), here) if moves else _unchanged(told)
-        found.append(told_of)
-    return tuple(sorted(found, key=lambda it: (-abs(it.time), -abs(it.memory), it.name)))
-
-
-def _sensitivity(
-    told: tuple[str, str, float], asked: tuple[Study, Coefficients], here: Estimate
-) -> Sensitivity:
-    """What changes with another question than that of an estimate."""
-    (name, kind, value), (study, coefficients) = told, asked
-    try:
-        there = estimate(study, coefficients=coefficients)
-    except ForetrainError as error:
-        return _unchanged(told, str(error))
-    time = there.step_time - here.step_time
-    saved = _less(here.cost_per_step, there.cost_per_step)
-    return Sensitivity(
-        name=name,
-        kind=kind,
-        value=value,
-        time=time,
-        share=time / here.step_time,
-        cost=None if saved is None else -saved,
-        memory=there.memory.total - here.memory.total,
-    )
-
-
-def _unchanged(told: tuple[str, str, float], why: str = "") -> Sensitivity:
-    """That nothing changes, or that there cannot be more, and why."""
-    name, kind, value = told
-    return Sensitivity(
-        name=name, kind=kind, value=value, time=0.0, share=0.0, cost=None, memory=0.0, refused=why
-    )

@@ -118,23 +118,19 @@ def slowest_stage(known: Setting, plan: Plan, *, step_time: float) -> SlowestSta
         kernels = BoundBy.COMPUTE if compute[row] < memory[row] else BoundBy.MEMORY
         if known.operators.measured[row, 0]:
             kernels = BoundBy.MEASURED
-        waits = {
-            kernels: device[row],
-            BoundBy.HOST: host[row] * held_up,
-            BoundBy.NETWORK: exchanged[row],
-        }
-        found.append(
-            BoundOperator(
-                layer=layer.name,
-                operator=operator.name,
-                device=float(device[row]),
-                exchanged=float(exchanged[row]),
-                host=float(host[row]),
-                share=float(device[row]) / step_time,
-                kernels=kernels,
-                bound=max(waits, key=lambda each: waits[each]),
-            )
+        waits = {kernels: device[row], BoundBy.NETWORK: exchanged[row]}
+        waits |= {BoundBy.HOST: host[row]} if held_up else {}
+        one = BoundOperator(
+            layer=layer.name,
+            operator=operator.name,
+            device=float(device[row]),
+            exchanged=float(exchanged[row]),
+            host=float(host[row]),
+            share=float(device[row]) / step_time,
+            kernels=kernels,
+            bound=max(waits, key=lambda each: waits[each]),
         )
+        found.append(one)
     return SlowestStage(
         layers=tuple(map(float, layers)),
         micro_batches=passes,

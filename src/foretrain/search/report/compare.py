@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from foretrain.plan.study import Study
-from foretrain.search.explain.compared import Compared, Departure, PartChange, SideOfTwo
+from foretrain.search.explain.compared import Comparison, Departure, PartChange, SideOfTwo
 from foretrain.show.report import AnswerReport, Note, Paper, ReportSection
 from foretrain.show.table import Fact, table
 from foretrain.show.words import count, percent, signed, signed_percent, span, written
@@ -15,7 +15,7 @@ from foretrain.units import BYTES, DOLLARS, SECONDS
 Two = tuple[Study, Study]
 
 
-def compare_report(studies: Two, answer: Compared) -> AnswerReport:
+def compare_report(studies: Two, answer: Comparison) -> AnswerReport:
     """What is said of a comparison."""
     one, other = answer.first, answer.second
     facts = (
@@ -39,7 +39,7 @@ def compare_report(studies: Two, answer: Compared) -> AnswerReport:
 
 def after_compare(_studies: object, answer: object) -> tuple[Fact, ...]:
     """What to ask next."""
-    assert isinstance(answer, Compared), "another answer than a comparison"
+    assert isinstance(answer, Comparison), "another answer than a comparison"
     return (Fact(label="All of it", text="foretrain compare {study} --more"),)
 
 
@@ -63,7 +63,7 @@ def _takes(side: SideOfTwo) -> Fact:
     )
 
 
-def _difference(answer: Compared) -> tuple[Fact, ...]:
+def _difference(answer: Comparison) -> tuple[Fact, ...]:
     """The difference of the steps, its interval, and what of their errors cancels."""
     if not answer.departures:
         return (Fact(label="Differs", text="nothing: the two are one question"),)

@@ -9,8 +9,9 @@ from foretrain.errors import shortened
 from foretrain.plan.study import Study
 from foretrain.search.explain.alive import FullestMoment
 from foretrain.search.explain.explained import Explained, Limitation
-from foretrain.search.explain.levers import Lever, LeverKind, Sensitivity, signed_share
+from foretrain.search.explain.levers import Lever, LeverKind
 from foretrain.search.explain.limits import BoundOperator
+from foretrain.search.explain.sensitivity import Sensitivity, signed_share
 from foretrain.search.explain.waterfall import Fall
 from foretrain.search.report.step_picture import step_picture
 from foretrain.search.report.why_not import why_not_section

@@ -93,9 +93,7 @@ def shortly(result: SearchResult) -> str:
     if best.plan == first.plan:
         return f"Proven{how} among {count(result.space, 'plan')}."
     had, has = (spent(result.objective, it.estimate) for it in (first, best))
-    return (
-        f"Proven{how}: nothing tells it apart from {first.plan}, {percent(1.0 - had / has)} less."
-    )
+    return f"Proven{how}, but for {percent(1.0 - had / has)} within what predictions tell apart."
 
 
 def _better(result: SearchResult) -> str:

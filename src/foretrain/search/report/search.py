@@ -31,7 +31,6 @@ from foretrain.show.report import (
     Paper,
     Pieces,
     ReportSection,
-    Screen,
 )
 from foretrain.show.table import Column, Fact, Table, table
 from foretrain.show.words import (
