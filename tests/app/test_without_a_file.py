@@ -153,7 +153,7 @@ def test_a_first_study_is_one_that_reads_and_says_the_same(tmp_path):
 
 def test_init_writes_a_study_that_search_takes(foretrain, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    ended = foretrain("init", "--model", "resnet-50", "--image", 224, "--on", "8xA100")
+    ended = foretrain("init", "--model", "resnet-50", "--image", 224, "--on", "2xdgx-a100")
     assert ended.code == 0, ended.err
     assert read_study("study.toml").workload.model.name == "resnet-50"
     again = foretrain("init")

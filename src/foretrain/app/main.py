@@ -21,6 +21,7 @@ from foretrain.app.commands.doctor import doctor
 from foretrain.app.commands.ensemble import ensemble
 from foretrain.app.commands.explain import explain
 from foretrain.app.commands.init import init
+from foretrain.app.commands.mcp import mcp
 from foretrain.app.commands.scale import scale
 from foretrain.app.commands.schema import schema
 from foretrain.app.commands.search import search
@@ -63,6 +64,7 @@ for command in (
     catalogue,
     schema,
     doctor,
+    mcp,
 ):
     app.command()(command)
 app.add_typer(ensemble, name="ensemble")

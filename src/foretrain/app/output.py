@@ -20,7 +20,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from io import BytesIO, TextIOWrapper
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from unicodedata import category
@@ -244,6 +244,21 @@ def show(answer: Shown) -> None:
         _write("\n".join(_at_most(answer)))
     else:
         _write("\n".join(_drawn(answer)))
+
+
+def lines_of(question: object, answer: object, *, most: int) -> list[str]:
+    """What is said of an answer in a few lines of 80 letters, as plain text."""
+    from rich.console import Console
+
+    from foretrain.show.terminal import drawn
+
+    paper = StringIO()
+    report = drawn(_report(question, answer))
+    Console(file=paper, width=80, no_color=True, highlight=False).print(Legible(report))
+    lines = [line.rstrip() for line in paper.getvalue().strip("\n").splitlines()]
+    if len(lines) > most:
+        lines = [*lines[: most - 1], f"... {len(lines) - most + 1} more lines"]
+    return lines
 
 
 def _at_most(answer: Answered) -> list[str]:

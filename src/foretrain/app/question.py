@@ -5,6 +5,7 @@ What completes a line in a shell.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -30,11 +31,10 @@ def _places(incomplete: str) -> Iterable[str]:
     """Clusters and devices of the catalogue, behind the number that was typed."""
     from foretrain.study.catalogue import names
 
-    count, times, begun = incomplete.rpartition("x")
-    before = f"{count}{times}" if count.isdigit() else ""
+    typed = re.match(r"[0-9]+x", incomplete)
+    before = typed[0] if typed else ""
     known = (*names()["clusters"], *names()["devices"])
-    start = begun if before else incomplete
-    return [f"{before}{name}" for name in known if name.startswith(start)]
+    return [f"{before}{name}" for name in known if f"{before}{name}".startswith(incomplete)]
 
 
 StudyOrModel = Annotated[
@@ -50,7 +50,7 @@ On = Annotated[
     typer.Option(
         "--on",
         metavar="DEVICES",
-        help='Without a file: "4xdgx-h100" (nodes), "8xH100" (devices).',
+        help='Without a file: "4xdgx-h100" (nodes), "8x RTX3090" (devices).',
         autocompletion=_places,
     ),
 ]

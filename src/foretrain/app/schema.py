@@ -57,11 +57,17 @@ class _NamedMembers(GenerateJsonSchema):
         return {"title": schema["cls"].__name__, "enum": texts, "type": "string"}
 
     def dataclass_schema(self, schema: Mapping[str, Any]) -> Schema:
-        """What a record does not show of itself is no part of its document."""
-        shown = {each.name for each in fields(schema["cls"]) if each.repr}
+        """Without what a record does not show of itself; what it says only if set is not needed."""
+        known = {each.name: each for each in fields(schema["cls"])}
         inside = schema["schema"]
-        kept = [each for each in inside["fields"] if each["name"] in shown]
-        return super().dataclass_schema({**schema, "schema": {**inside, "fields": kept}})
+        kept = [each for each in inside["fields"] if known[each["name"]].repr]
+        found = super().dataclass_schema({**schema, "schema": {**inside, "fields": kept}})
+        if self.mode != "serialization":
+            return found
+        needed = [it for it in found.get("required", []) if not known[it].metadata.get("if_set")]
+        # A word that Python keeps for itself has an underscore behind it there.
+        named = {name.rstrip("_"): it for name, it in found["properties"].items()}
+        return {**found, "properties": named, "required": [it.rstrip("_") for it in needed]}
 
     def encode_default(self, dft: object) -> object:
         return super().encode_default(plain(dft) if isinstance(dft, Enum) else dft)

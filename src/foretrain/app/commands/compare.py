@@ -51,13 +51,10 @@ def compare(
 
 def _second(first: Study, other: str) -> Study:
     """The other study: in a file, or the first one with some of its plan named anew."""
-    from dataclasses import replace
-
-    from foretrain.study.plan import read_named
+    from foretrain.study.plan import with_plan
     from foretrain.study.reading import exists
     from foretrain.study.study import read_study
 
     if exists(Path(other)) or other.endswith(".toml"):
         return read_study(Path(other))
-    named = read_named(other, where="compare")
-    return replace(first, space=replace(first.space, **dict(named)))
+    return with_plan(first, other, where="compare")

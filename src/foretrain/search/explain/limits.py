@@ -6,6 +6,7 @@ computes a tenth faster, and with one whose memory does. Whichever helps more is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 
@@ -102,40 +103,52 @@ def slowest_stage(known: Setting, plan: Plan, *, step_time: float) -> SlowestSta
     slower = float(np.ravel(straggling(known, plans))[0])
     passes = float(known.workload.micro_batches(plan.data, plan.micro_batch))
     times = passes * slower * layers[list(known.operators.layer)]
-    own = known.cluster.device
-    wider = replace(own, memory_bandwidth=MORE * own.memory_bandwidth)
-    device, compute, memory = (
-        times * _device(known, plans, each) for each in (own, quicker(own, times=MORE), wider)
-    )
+    device = times * _device(known, plans, known.cluster.device)
+    kernels = _kernels(known, plans, known.cluster.device)
     host, exchanged = times * _host(known, plan), times * _exchanged(known, plans, priced)
     # Kernels wait in a queue: the host holds a pass up only where it is slower over all of it.
-    held_up = float(host.sum()) > float(device.sum())
-    found = []
+    held_up = host * (float(host.sum()) > float(device.sum()))
     # Software keeps other sizes than the library; names and order are the same.
-    for row, (layer, operator) in enumerate(known.workload.model.operators):
-        if not device[row]:
-            continue
-        kernels = BoundBy.COMPUTE if compute[row] < memory[row] else BoundBy.MEMORY
-        if known.operators.measured[row, 0]:
-            kernels = BoundBy.MEASURED
-        waits = {kernels: device[row], BoundBy.NETWORK: exchanged[row]}
-        waits |= {BoundBy.HOST: host[row]} if held_up else {}
-        one = BoundOperator(
+    found = (
+        BoundOperator(
             layer=layer.name,
             operator=operator.name,
             device=float(device[row]),
             exchanged=float(exchanged[row]),
             host=float(host[row]),
             share=float(device[row]) / step_time,
-            kernels=kernels,
-            bound=max(waits, key=lambda each: waits[each]),
+            kernels=kernels[row],
+            bound=_longest(
+                {
+                    kernels[row]: device[row],
+                    BoundBy.HOST: held_up[row],
+                    BoundBy.NETWORK: exchanged[row],
+                }
+            ),
         )
-        found.append(one)
+        for row, (layer, operator) in enumerate(known.workload.model.operators)
+        if device[row]
+    )
     return SlowestStage(
         layers=tuple(map(float, layers)),
         micro_batches=passes,
         straggling=slower,
         operators=tuple(found),
+    )
+
+
+def _longest(waits: Mapping[BoundBy, float]) -> BoundBy:
+    return max(waits, key=lambda each: waits[each])
+
+
+def _kernels(known: Setting, plans: PlanTable, device: Device) -> tuple[BoundBy, ...]:
+    """What limits the kernels of every operator. [operator]"""
+    wider = replace(device, memory_bandwidth=MORE * device.memory_bandwidth)
+    compute, memory = (_device(known, plans, each) for each in (quicker(device, times=MORE), wider))
+    told = zip(known.operators.measured[:, 0], compute < memory, strict=True)
+    return tuple(
+        BoundBy.MEASURED if measured else BoundBy.COMPUTE if products else BoundBy.MEMORY
+        for measured, products in told
     )
 
 
