@@ -58,7 +58,7 @@ from foretrain.study.ensemble_study import read_ensemble_study as read_ensemble_
 from foretrain.study.entries import CatalogueResult as CatalogueResult
 from foretrain.study.measurements import read_measurements as read_measurements
 from foretrain.study.queue_study import read_queue_study as read_queue_study
-from foretrain.study.study import read_study as read_study
+from foretrain.study.study import read_study as read_study, study_from as study_from
 from foretrain.workload.graph import Model as Model
 from foretrain.workload.workload import Workload as Workload
 from foretrain.measured.scale_study import (

@@ -23,19 +23,14 @@ STUDY = {
     "cluster": {"name": "dgx-h100", "nodes": 2},
     "plan": {"tensor": 4, "micro_batch": 1},
 }
-TABLE = "\n".join(
-    [
-        "id,source_id,source_kind,model,device,devices,global_batch,sequence,precision,step_time_s",
-        "one,own,own,llama-3-8b,H100 SXM 80GB,16,64,4096,bf16,2.0",
-    ]
-)
+TABLE = EXAMPLES.parent / "validation" / "tables" / "llm_training.csv"
 
 
 @pytest.fixture
 def calls(tmp_path):
     """A call of every tool."""
-    table = tmp_path / "runs.csv"
-    table.write_text(TABLE)
+    table = tmp_path / "llm_training.csv"
+    table.write_text("\n".join(TABLE.read_text().splitlines()[:2]))
     return {
         "estimate": {**LINE, "settings": PLAN},
         "search": {**LINE, "keep": 1, "why_not": ["tp8"]},

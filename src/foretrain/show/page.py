@@ -20,7 +20,7 @@ from foretrain.show.words import percent, written
 from foretrain.units import BYTES, SECONDS
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment, Template
 
 
 def page(report: AnswerReport, provenance: Provenance) -> str:
@@ -47,6 +47,11 @@ def page(report: AnswerReport, provenance: Provenance) -> str:
     )
 
 
+def fragment(line: str, content: Table) -> str:
+    """A line and a table, for a page that somebody else draws."""
+    return _environment().get_template("fragment.html.j2").render(line=line, content=content)
+
+
 TEMPLATES = {
     str: "words",
     Note: "note",
@@ -59,8 +64,12 @@ TEMPLATES = {
 """What draws each kind of block."""
 
 
-@cache
 def _template() -> Template:
+    return _environment().get_template("page.html.j2")
+
+
+@cache
+def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -77,4 +86,4 @@ def _template() -> Template:
         "bytes": partial(written, BYTES),
         "amount": lambda value, quantity: written(quantity, value),
     }
-    return environment.get_template("page.html.j2")
+    return environment

@@ -156,7 +156,9 @@ def read_study(
     return _study(document, problems, today=today, folder=Path(path).parent)
 
 
-def study_from(document: Mapping[str, object], where: str, *, today: date | None = None) -> Study:
+def study_from(
+    document: Mapping[str, object], where: str = "the study", *, today: date | None = None
+) -> Study:
     """The study that a document with the sections of a file describes.
 
     Args:

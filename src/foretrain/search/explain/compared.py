@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from foretrain.plan.plan import Plan
+from foretrain.show.notebook import Shown
 from foretrain.show.table import label, labelled
 from foretrain.show.words import signed
 from foretrain.step.result import Estimate
@@ -90,8 +92,8 @@ class SideOfTwo:
     estimate: Estimate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Comparison(Shown):
     """What differs between two questions, and what each difference costs.
 
     Attributes:
@@ -110,6 +112,16 @@ class Comparison:
             where those before it are made already; they add up to `time`, `cost` and `memory`.
         parts: parts of the step in both, the largest difference first.
     """
+
+    rows: ClassVar[str] = "departures"
+    columns: ClassVar[tuple[str, ...]] = (
+        "what",
+        "before",
+        "after",
+        "step_change",
+        "step_cost",
+        "device_memory",
+    )
 
     first: SideOfTwo
     second: SideOfTwo

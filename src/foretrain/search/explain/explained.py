@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from foretrain.coefficients.intervals import Nearest
 from foretrain.errors import InputError
@@ -14,6 +14,7 @@ from foretrain.search.explain.limits import BoundOperator
 from foretrain.search.explain.sensitivity import Sensitivity
 from foretrain.search.explain.waterfall import Fall
 from foretrain.search.result import WhyNot
+from foretrain.show.notebook import Shown
 from foretrain.show.table import label
 from foretrain.show.words import percent
 from foretrain.step.price import PASSES
@@ -45,8 +46,8 @@ class Limitation:
     gain: float | None = field(metadata=label("gain", percent))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Explained(Shown):
     """Why a plan takes what it takes, and what would change it.
 
     Attributes:
@@ -66,6 +67,9 @@ class Explained:
         trace: the `StepTrace` of its step, no part of a document; None of a step of so many passes
             that it is not simulated.
     """
+
+    rows: ClassVar[str] = "waterfall"
+    columns: ClassVar[tuple[str, ...]] = ("name", "seconds", "share", "cause")
 
     plan: Plan
     cluster: str
