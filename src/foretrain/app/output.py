@@ -263,14 +263,21 @@ def lines_of(question: object, answer: object, *, most: int) -> list[str]:
 
 def _at_most(answer: Answered) -> list[str]:
     """The lines of an answer: those of what to ask next at its end, and as many before as fit."""
-    from foretrain.show.terminal import blocks
+    from rich.console import Console
 
-    lines = _drawn(answer.report)
-    ending = ["", *_drawn(blocks([answer.following]))] if answer.following else []
-    kept = len(lines) if answer.most is None else answer.most - len(ending)
+    lines, ending = _drawn(answer.report), [*map(_copied, answer.following)]
+    # A command stands in one line, however long, so that it can be copied; a terminal breaks it.
+    width = Console().width
+    taken = sum(-(-len(line) // width) for line in ending) + bool(ending)
+    kept = len(lines) if answer.most is None else answer.most - taken
     if len(lines) > kept:
         lines = [*lines[: kept - 1], f"... {len(lines) - kept + 1} more lines: --more"]
-    return [*lines, *ending]
+    return [*lines, *([""] if ending else []), *ending]
+
+
+def _copied(fact: Fact) -> str:
+    """What to ask next, in one line."""
+    return legible(f"{fact.label:<11}{fact.text}{f'  ({fact.more})' if fact.more else ''}")
 
 
 def check_page(page: Path, study: Path, *, what: str = "study", option: str = "--html") -> None:
