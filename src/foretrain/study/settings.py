@@ -23,7 +23,7 @@ def with_settings(document: Mapping[str, Any], settings: Sequence[str]) -> dict[
     Raises:
         InputError: with every setting that is none.
     """
-    whole = _copied(document)
+    whole = {key: _copied(item) for key, item in document.items()}
     wrong = [told for text in settings for told in _set(whole, text)]
     if wrong:
         raise InputError("\n".join(f"--set {told}" for told in wrong))
