@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from foretrain.show.report import AnswerReport
     from foretrain.show.table import Fact
 
-    Shown = RenderableType | Mapping[str, Any] | "Answered"
-    """A report, or a document."""
-
 
 KEPT: Final = "\n\t"
 LISTED: Final = 10
@@ -136,6 +133,11 @@ class Answered:
     report: RenderableType
     following: tuple[Fact, ...] = ()
     most: int | None = None
+
+
+if TYPE_CHECKING:
+    Shown = RenderableType | Mapping[str, Any] | Answered
+    """A report, or a document."""
 
 
 def told(

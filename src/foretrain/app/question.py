@@ -109,7 +109,8 @@ def asked_study(study: Path, said: Spoken) -> Study:
     """
     from foretrain.study.study import read_study
 
-    return _asked(study, said, read_study)
+    found: Study = _asked(study, said, read_study)
+    return found
 
 
 def asked_question(study: Path, said: Spoken) -> Study | CollectiveStudy:
@@ -120,7 +121,8 @@ def asked_question(study: Path, said: Spoken) -> Study | CollectiveStudy:
     """
     from foretrain.study.collective_study import read_question
 
-    return _asked(study, said, read_question)
+    found: Study | CollectiveStudy = _asked(study, said, read_question)
+    return found
 
 
 def _asked(study: Path, said: Spoken, read: Callable[..., Any]) -> Any:  # noqa: ANN401 - as read

@@ -56,12 +56,13 @@ class _NamedMembers(GenerateJsonSchema):
         texts = [plain(each) for each in schema["members"]]
         return {"title": schema["cls"].__name__, "enum": texts, "type": "string"}
 
-    def dataclass_schema(self, schema: Mapping[str, Any]) -> Schema:
+    def dataclass_schema(self, schema: Any) -> Schema:  # noqa: ANN401 - one of pydantic's own
         """Without what a record does not show of itself; what it says only if set is not needed."""
         known = {each.name: each for each in fields(schema["cls"])}
         inside = schema["schema"]
         kept = [each for each in inside["fields"] if known[each["name"]].repr]
-        found = super().dataclass_schema({**schema, "schema": {**inside, "fields": kept}})
+        shown: Any = {**schema, "schema": {**inside, "fields": kept}}
+        found = super().dataclass_schema(shown)
         if self.mode != "serialization":
             return found
         needed = [it for it in found.get("required", []) if not known[it].metadata.get("if_set")]

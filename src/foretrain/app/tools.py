@@ -15,7 +15,6 @@ from foretrain.answers import entry_of
 from foretrain.app.question import Spoken, asked_study
 from foretrain.app.schema import STUDY, schema_of
 from foretrain.errors import InputError, nearest
-from foretrain.plan.collective_study import CollectiveStudy
 from foretrain.plan.study import Study
 from foretrain.show.document import Provenance, document
 from foretrain.show.provenance import of_question, provenance
@@ -222,7 +221,6 @@ def _estimate(arguments: Arguments) -> Replied:
     if sections is not None and "collective" in sections:
         raise InputError("collective: a transfer is asked with `foretrain estimate` alone.")
     asked = _study(arguments)
-    assert not isinstance(asked, CollectiveStudy), "a transfer that was not refused"
     return _replied(asked, estimate(asked))
 
 

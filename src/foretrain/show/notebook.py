@@ -64,7 +64,7 @@ class Shown:
             raise InputError("to_pandas needs pandas, which is not installed: pip install pandas.")
         import pandas
 
-        return pandas.json_normalize([plain(each) for each in self._records()])  # type: ignore[arg-type]
+        return pandas.json_normalize([plain(each) for each in self._records()])
 
     def _records(self) -> Sequence[object]:
         return getattr(self, self.rows) if self.rows else (self,)

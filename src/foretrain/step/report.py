@@ -25,7 +25,7 @@ from foretrain.units import BYTES, SECONDS
 def estimate_report(study: Study, estimate: Estimate) -> AnswerReport:
     """What is said of an estimate."""
     plan = Fact(label="Plan", text=str(estimate.plan))
-    body = (
+    body: tuple[Block, ...] = (
         (*question(study), plan, *misfit(estimate)),
         "",
         *map(Brief, takes(study, estimate, more=False)),

@@ -235,7 +235,8 @@ def neighbours_of(plan: Plan, *, experts: bool) -> Iterator[Plan]:
     }
     for name, values in several.items():
         for value in values:
-            yield replace(plan, **{name: value})
+            changes: dict[str, Any] = {name: value}
+            yield replace(plan, **changes)
     yield from _moved(plan)
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Final
+from typing import Any, Final
 
-from foretrain.cluster.cluster import Cluster, Host
+from foretrain.cluster.cluster import Cluster, Host, Storage
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import ForetrainError
 from foretrain.plan.study import Study
@@ -103,12 +103,20 @@ def resources(cluster: Cluster, *, times: float) -> Iterator[tuple[str, float, C
         more = replace(device, **{name: times * getattr(device, name)})
         yield f"cluster.device.{name}", getattr(device, name), replace(cluster, device=more)
     yield from _links(cluster, times)
-    for key, noun in (("host", cluster.host), ("storage", cluster.storage)):
-        for name, value in _amounts(noun, *(each.name for each in fields(noun or Host))):
-            more_of = replace(noun, **{name: times * value})  # type: ignore[type-var]
-            yield f"cluster.{key}.{name}", value, replace(cluster, **{key: more_of})
+    changes: dict[str, Any]
+    if cluster.host is not None:
+        for name, value in _amounts(cluster.host, *(each.name for each in fields(Host))):
+            changes = {name: times * value}
+            host = replace(cluster.host, **changes)
+            yield f"cluster.host.{name}", value, replace(cluster, host=host)
+    if cluster.storage is not None:
+        for name, value in _amounts(cluster.storage, *(each.name for each in fields(Storage))):
+            changes = {name: times * value}
+            storage = replace(cluster.storage, **changes)
+            yield f"cluster.storage.{name}", value, replace(cluster, storage=storage)
     for name, value in _amounts(cluster, "price", "node_power", "mtbf"):
-        yield f"cluster.{name}", value, replace(cluster, **{name: times * value})
+        changes = {name: times * value}
+        yield f"cluster.{name}", value, replace(cluster, **changes)
 
 
 def _links(cluster: Cluster, times: float) -> Iterator[tuple[str, float, Cluster]]:
@@ -117,8 +125,8 @@ def _links(cluster: Cluster, times: float) -> Iterator[tuple[str, float, Cluster
         for name, keys in LINKS.items():
             known = dict(_amounts(level.link, *keys))
             if keys[0] in known:
-                link = replace(level.link, **{key: times * it for key, it in known.items()})
-                other = replace(level, link=link)
+                changes: dict[str, Any] = {key: times * it for key, it in known.items()}
+                other = replace(level, link=replace(level.link, **changes))
                 levels = (*cluster.levels[:place], other, *cluster.levels[place + 1 :])
                 yield f"{level.name}.{name}", known[keys[0]], replace(cluster, levels=levels)
 
