@@ -102,8 +102,8 @@ def test_offer_without_a_legal_plan_is_passed_over():
 
 
 def test_offers_of_which_none_has_a_legal_plan_are_refused():
-    odd = Offer(cluster=cluster(nodes=5, node_devices=4), nodes=(3, 5))
-    with pytest.raises(InputError, match="no legal plan for small-gpt on 12 or 20 devices: "):
+    odd = Offer(cluster=cluster(nodes=13, node_devices=4), nodes=(11, 13))
+    with pytest.raises(InputError, match="no legal plan for small-gpt on 44 or 52 devices: "):
         search(replace(STUDY, offers=(odd,), cluster=odd.cluster))
 
 

@@ -117,7 +117,12 @@ def plans_of(
             else _sends(assumptions, interleaved=chunks > 1)
         ),
     )
-    if not cuts_into("even", model.cuttable_layers, degrees.pipeline * chunks):
+    if not cuts_into(
+        "even",
+        model.cuttable_layers,
+        pipeline=degrees.pipeline,
+        chunks=degrees.pipeline * chunks,
+    ):
         assumptions.note(defaults.BALANCED_CUT.words)
         plan = replace(plan, cut="balanced")
     if degrees.divided:

@@ -314,7 +314,7 @@ def schedules(question: Question, given: Choice) -> Iterator[Choice]:
         most = layers // pipeline if interleaved else 1
         for chunks in chosen(range(1, most + 1), space.interleaving):
             for place, cut in enumerate(space.cut):
-                if cuts_into(cut, layers, pipeline * chunks):
+                if cuts_into(cut, layers, pipeline=int(pipeline), chunks=int(pipeline) * chunks):
                     yield schedule, chunks, place
                     if pipeline == 1:
                         return

@@ -10,7 +10,7 @@ from enum import IntEnum, StrEnum
 from functools import lru_cache
 from itertools import groupby
 from math import gcd, prod
-from typing import Literal
+from typing import Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,7 +133,13 @@ class Sends(IntEnum):
     BLOCKING = 1
 
 
-Cut = Literal["even", "balanced"] | tuple[int, ...]
+NamedCut = Literal["even", "counted", "remainder", "balanced"]
+Cut = NamedCut | tuple[int, ...]
+CUTS: Final[tuple[NamedCut, ...]] = get_args(NamedCut)
+
+AS_MADE: Final[tuple[Cut, ...]] = ("even", "counted", "remainder")
+"""Cuts that trainers make of a number of chunks: even ones, and two for layers that do not divide.
+"""
 """How layers are spread over stages: evenly, so that the slowest stage is as quick as can be, or
 as many as listed, chunk by chunk in the model's order."""
 
@@ -359,13 +365,38 @@ def neighbours(inside: Members, degree: Members, *, stride: Members | float = 1.
     return np.maximum.accumulate(least, axis=0)
 
 
-def cuts_into(cut: Cut, layers: int, chunks: int) -> bool:
-    """Whether layers can be cut into so many chunks in that way."""
-    if cut == "even":
-        return layers % chunks == 0
+def cuts_into(cut: Cut, layers: int, *, pipeline: int, chunks: int) -> bool:
+    """Whether layers can be cut into so many chunks of all stages in that way."""
     if cut == "balanced":
         return chunks <= layers
-    return len(cut) == chunks and sum(cut) == layers
+    if isinstance(cut, tuple):
+        return len(cut) == chunks and sum(cut) == layers
+    return cut_into(cut, layers, pipeline=pipeline, chunks=chunks) is not None
+
+
+def cut_into(cut: NamedCut, layers: int, *, pipeline: int, chunks: int) -> tuple[int, ...] | None:
+    """Layers of every chunk by a rule that asks for no times; None if they cannot be cut so.
+
+    Where stages divide the layers, all chunks are alike. Where they do not, every chunk has as many
+    as the fullest one and the last has what remains; or an embedding before them and a head behind
+    them are counted too, and the first and the last chunk have that much less. With interleaving
+    the last chunk may be a head alone.
+
+    Source: megatron-core 0.9 (decoder-last-pipeline-num-layers), 0.11 (account_for_embedding and
+    account_for_loss in pipeline_split), 0.13 (layouts such as "Et*4|(t*4|)*14tmL" for 61 layers,
+    "Et|(tt|)*30mL"); torchtitan 0.3
+    (pipeline_parallel_first_stage_less_layers, and that of the last).
+    """
+    if cut == "even" or chunks == 1:
+        return None if layers % chunks else (layers // chunks,) * chunks
+    ends = int(cut == "counted")
+    most = -(-(layers + 2 * ends) // chunks)
+    sizes = (most - ends, *[most] * (chunks - 2))
+    left = layers - sum(sizes)
+    some = sizes[0] > 0 and left >= int(chunks == pipeline or not ends)
+    # Of two chunks both rules make the same.
+    other = layers % pipeline > 0 and (chunks > 2 or not ends)
+    return (*sizes, left) if some and other else None
 
 
 def idle(plan: Plan, model: Model) -> dict[str, str]:

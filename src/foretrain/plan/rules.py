@@ -292,10 +292,19 @@ def _stages(workload: Workload, plan: Fixed) -> Iterator[str]:
     layers = workload.model.cuttable_layers
     chunks = (plan.pipeline or 1) * (plan.interleaving or 1)
     cut = plan.cut or "balanced"
-    if cuts_into(cut, layers, chunks):
+    known = plan.pipeline is not None and plan.interleaving is not None
+    if cuts_into(cut, layers, pipeline=plan.pipeline or 1, chunks=chunks):
         return
-    if isinstance(cut, tuple):
-        if plan.pipeline is not None and plan.interleaving is not None:
+    if cut in ("counted", "remainder"):
+        if known:
+            why = (
+                f"the {plan.pipeline} stages divide the {layers} layers of {workload.model.name}"
+                if layers % (plan.pipeline or 1) == 0
+                else f"the last of {chunks} chunks of the {layers} layers would have none"
+            )
+            yield f"plan.cut: {cut!r} cuts nothing here: {why}. Leave it out."
+    elif isinstance(cut, tuple):
+        if known:
             yield (
                 f"plan.cut: {len(cut)} numbers that add up to {sum(cut)}; {chunks} chunks of "
                 f"the {layers} layers of {workload.model.name} are wanted."
@@ -312,8 +321,8 @@ def _stages(workload: Workload, plan: Fixed) -> Iterator[str]:
     else:
         yield (
             f"plan.pipeline: {plan.pipeline} stages do not divide the {layers} layers of "
-            f"{workload.model.name}.{nearest_divisors(plan.pipeline, layers)} Or write "
-            "plan.cut = 'balanced'."
+            f"{workload.model.name}.{nearest_divisors(plan.pipeline, layers)}"
+            f"{' Or write plan.cut = ' + repr('balanced') + '.' if chunks <= layers else ''}"
         )
 
 

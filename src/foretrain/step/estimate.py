@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from math import prod
@@ -15,7 +15,7 @@ from foretrain.errors import InputError
 from foretrain.plan.choices import divisors
 from foretrain.plan.collective_study import CollectiveStudy
 from foretrain.plan.legality import kind_problems, problems
-from foretrain.plan.plan import AXES, SAID, Plan, idle
+from foretrain.plan.plan import AS_MADE, AXES, SAID, Cut, Plan, cuts_into, idle
 from foretrain.plan.study import Space, Study
 from foretrain.remark import About, Remark, of
 from foretrain.step.alternatives import Weighed, in_the_middle
@@ -214,7 +214,9 @@ def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:
     """
     space, wrong = study.space, []
     values: dict[str, Any] = {}
-    for field in fields(Space):
+    # The stages decide which of the cuts that trainers make it is.
+    made = {"cut"} if {*space.cut} <= {*AS_MADE} else set()
+    for field in (each for each in fields(Space) if each.name not in made):
         choices = getattr(space, field.name)
         if choices is not None and len(choices) != 1:
             shown = ", ".join(map(_shown, choices))
@@ -244,6 +246,10 @@ def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, .
     Experts are divided like everything else unless each token has one member that sends it.
     """
     model = study.workload.model
+    uneven = []
+    if "cut" not in values:
+        values["cut"] = _made(study.space.cut, model.cuttable_layers, values)
+        uneven = [f"plan.cut = {values['cut']}"] if values["cut"] != "even" else []
     others = prod(values.get(axis, 1) for axis in AXES if axis != "data")
     values.setdefault("data", max(1, study.cluster.devices // others))
     if model.experts and not values.get("sequence_parallel"):
@@ -253,7 +259,15 @@ def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, .
     absent = [name for name in SAID if name not in known]
     axes = " = ".join(f"plan.{name}" for name in absent if name in AXES)
     others = [f"plan.{n} = {_shown(getattr(plan, n))}" for n in absent if n not in AXES]
-    return plan, (*([f"{axes} = 1"] if axes else []), *others)
+    return plan, (*([f"{axes} = 1"] if axes else []), *others, *uneven)
+
+
+def _made(cuts: Sequence[Cut], layers: int, values: Mapping[str, Any]) -> Cut:
+    """The first of several cuts by a rule that the stages allow; the first of all if none."""
+    stages = values.get("pipeline", 1)
+    chunks = stages * values.get("interleaving", 1)
+    able = (it for it in cuts if cuts_into(it, layers, pipeline=stages, chunks=chunks))
+    return next(able, cuts[0])
 
 
 def _shown(value: object) -> str:

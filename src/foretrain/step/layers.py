@@ -316,7 +316,9 @@ def _called(setting: Setting, plans: PlanTable, groups: Groups) -> dict[Phase, F
     for transfer in transfers_of(setting.operators, plans):
         if transfer.axis in groups:
             calls = setting.rate.exchange * transfer.times * (transfer.values > 0)
-            np.add.at(found[transfer.phase], np.asarray(setting.operators.layer, np.intp), calls)
+            # Row by row: `np.add.at` is ten times as slow, and most operators exchange nothing.
+            for row in np.flatnonzero(calls.any(axis=1)):
+                found[transfer.phase][setting.operators.layer[row]] += calls[row]
     return found
 
 

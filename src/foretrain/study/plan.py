@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final, TypeVar
 from foretrain.errors import InputError
 from foretrain.plan.plan import (
     AXES,
+    CUTS,
     SAID,
     ChannelSplit,
     ContextExchange,
@@ -136,14 +137,13 @@ def read_cut(value: object) -> Cut:
     Raises:
         InputError: it is none of the ways.
     """
-    if value == "even":
-        return "even"
-    if value == "balanced":
-        return "balanced"
+    for name in CUTS:
+        if value == name:
+            return name
     if not isinstance(value, list) or not value:
         raise InputError(
-            f"{as_written(value)} is neither 'even', nor 'balanced', nor a list of layers per "
-            "chunk such as [9, 10, 10, 9]."
+            f"{as_written(value)} is none of {', '.join(map(repr, CUTS))}, nor a list of layers "
+            "per chunk such as [9, 10, 10, 9]."
         )
     if len(value) > MOST_CHOICES:
         raise InputError(f"has {len(value):,} chunks; at most {MOST_CHOICES:,} are read.")
@@ -181,7 +181,7 @@ def _from_zero(everything: str) -> Reads:
 
 
 ORDER = f"{', '.join(AXES)}, innermost first; or a list of such orders"
-CUT = "'even', 'balanced', or layers of each chunk in order; or a list of such cuts"
+CUT = f"{', '.join(map(repr, CUTS))}, or layers of each chunk in order; or a list of such cuts"
 GRID = "devices along each dimension of a sample, such as [2, 2]; or a list of such grids"
 Counts = Annotated[tuple[int, ...], _choices(count, COUNT)]
 Flags = Annotated[tuple[bool, ...], _choices(read_flag, {"type": "boolean"})]

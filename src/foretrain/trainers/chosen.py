@@ -16,6 +16,7 @@ import numpy as np
 
 from foretrain.errors import InputError, nearest
 from foretrain.plan.plan import (
+    CUTS,
     ContextExchange,
     Offload,
     Plan,
@@ -290,7 +291,7 @@ ENUMERATED: Final[Mapping[str, tuple[str, tuple[Any, ...]]]] = MappingProxyType(
         "sharding": ("shardings", tuple(Sharding)),
         "recompute": ("recompute", tuple(Recompute)),
         "offload": ("offload", tuple(Offload)),
-        "cut": ("cuts", ("even", "balanced")),
+        "cut": ("cuts", CUTS),
         "attention": ("attention", (Attention.FLASH, Attention.PLAIN)),
     }
 )
