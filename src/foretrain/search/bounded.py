@@ -22,6 +22,7 @@ from foretrain.plan.table import Column, Rows
 from foretrain.search.candidate import Priced
 from foretrain.search.found import Incumbents
 from foretrain.search.front import by_count, unbeaten
+from foretrain.search.objective import over_limits
 from foretrain.search.regions import (
     Regions,
     Survey,
@@ -35,7 +36,6 @@ from foretrain.search.regions import (
 from foretrain.search.table import keep_freed_memory, price, that_fit, valued
 from foretrain.step.bounds import any_order, any_stages
 from foretrain.step.held import Held
-from foretrain.step.objective import over_limits
 from foretrain.step.room import room
 from foretrain.step.setting import Setting
 
