@@ -66,7 +66,8 @@ def test_each_size_is_as_fast_as_its_own_search_says():
 
 def test_plans_of_all_sizes_are_counted():
     answer = search(STUDY)
-    sizes = [replace(STUDY, offers=(Offer(cluster=part(FAST, n), nodes=(n,)),)) for n in (1, 2, 3, 4)]
+    several = [Offer(cluster=part(FAST, n), nodes=(n,)) for n in (1, 2, 3, 4)]
+    sizes = [replace(STUDY, offers=(each,)) for each in several]
     slow = replace(STUDY, offers=OFFERS[1:])
     assert answer.space == sum(search(each).space for each in (*sizes, slow))
     assert answer.space == (
