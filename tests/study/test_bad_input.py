@@ -274,7 +274,10 @@ def test_every_mistake_is_told_in_one_go(tmp_path, text, told):
             "expert_imbalance has no meaning beside expert_capacity",
         ),
         ({"plan": {"ep": 2}}, "plan.expert: llama-3-70b has no experts."),
-        ({"plan": {"cut": 5}}, "5 is none of 'even', 'counted', 'remainder', 'balanced', nor a list of"),
+        (
+            {"plan": {"cut": 5}},
+            "5 is none of 'even', 'counted', 'remainder', 'balanced', nor a list of",
+        ),
         ({"plan": {"pp": 2, "vpp": 1, "cut": [40, 39]}}, "2 numbers that add up to 79; 2 chunks"),
         ({"plan": {"shard": -1}}, "-1 is not a whole number of at least 0 (0: all replicas)."),
         ({"plan": {"recompute_layers": 81}}, "llama-3-70b has 80 layers, fewer than 81"),

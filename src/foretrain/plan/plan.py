@@ -200,6 +200,8 @@ class Plan:
         recompute_layers: layers of the model that full recomputation covers, spread evenly over
             the stages; 0 for all.
         offload: what waits in the host's memory.
+        offload_layers: layers of the model whose activations wait there, spread evenly over the
+            stages; 0 for all.
         attention: kernel of the attention core.
         schedule: order of micro-batches.
         sends: whether stages compute while they send.
@@ -227,6 +229,7 @@ class Plan:
     recompute: Recompute = Recompute.NONE
     recompute_layers: int = 0
     offload: Offload = Offload.NONE
+    offload_layers: int = 0
     attention: Attention = Attention.FLASH
     schedule: Schedule = Schedule.ONE_F_ONE_B
     sends: Sends = Sends.OVERLAPPED
@@ -238,7 +241,7 @@ class Plan:
         for name in COUNTS:
             if not getattr(self, name) >= 1:
                 raise InputError(f"Plan.{name} must be at least 1, got {getattr(self, name)}.")
-        for name in ("shard", "recompute_layers", "split"):
+        for name in ("shard", "recompute_layers", "offload_layers", "split"):
             if not getattr(self, name) >= 0:
                 raise InputError(f"Plan.{name} must be at least 0, got {getattr(self, name)}.")
         if self.grid and (min(self.grid) < 1 or prod(self.grid) != self.context):
@@ -250,8 +253,11 @@ class Plan:
             raise InputError(
                 f"Plan.order must name {', '.join(AXES)} once each, got {', '.join(self.order)}."
             )
-        if isinstance(self.cut, tuple) and not (self.cut and min(self.cut) >= 1):
-            raise InputError(f"Plan.cut must list at least 1 layer per chunk, got {self.cut}.")
+        if isinstance(self.cut, tuple) and not lists_chunks(self.cut):
+            raise InputError(
+                f"Plan.cut must list at least 1 layer per chunk, of which the last of several may "
+                f"have none, got {self.cut}."
+            )
 
     @property
     def devices(self) -> int:
@@ -290,7 +296,8 @@ class Plan:
             kept = "" if self.reshard else ", kept"
             parts.append(f"sharded {self.sharding.name.lower()}{among}{kept}")
         if self.offload is not Offload.NONE:
-            parts.append(f"offload {self.offload.name.lower()}")
+            some = f" of {self.offload_layers} layers" if self.offload_layers else ""
+            parts.append(f"offload {self.offload.name.lower()}{some}")
         if self.attention is not Attention.FLASH:
             parts.append(f"{self.attention.name.lower()} attention")
         if self.schedule is not Schedule.ONE_F_ONE_B:
@@ -365,12 +372,18 @@ def neighbours(inside: Members, degree: Members, *, stride: Members | float = 1.
     return np.maximum.accumulate(least, axis=0)
 
 
+def lists_chunks(cut: tuple[int, ...]) -> bool:
+    """Whether numbers can be layers of chunks: the last of several may be a head alone."""
+    return bool(cut) and min(cut[:-1], default=cut[-1]) >= 1 and cut[-1] >= 0
+
+
 def cuts_into(cut: Cut, layers: int, *, pipeline: int, chunks: int) -> bool:
     """Whether layers can be cut into so many chunks of all stages in that way."""
     if cut == "balanced":
         return chunks <= layers
     if isinstance(cut, tuple):
-        return len(cut) == chunks and sum(cut) == layers
+        last = cut[-1] > 0 or chunks > pipeline
+        return len(cut) == chunks and sum(cut) == layers and last
     return cut_into(cut, layers, pipeline=pipeline, chunks=chunks) is not None
 
 

@@ -53,6 +53,7 @@ class Fixed:
     recompute: Recompute | None = None
     recompute_layers: int | None = None
     offload: Offload | None = None
+    offload_layers: int | None = None
     attention: Attention | None = None
     schedule: Schedule | None = None
     cut: Cut | None = None
@@ -287,6 +288,18 @@ def _recomputed(workload: Workload, plan: Fixed) -> Iterator[str]:
         yield "plan.recompute_layers: counts layers of plan.recompute = 'full' only."
 
 
+def _offloaded(workload: Workload, plan: Fixed) -> Iterator[str]:
+    """A number of layers is one of offloaded activations, and at most all of them."""
+    layers = workload.model.cuttable_layers
+    if plan.offload_layers and plan.offload_layers > layers:
+        yield (
+            f"plan.offload_layers: {workload.model.name} has {layers} layers, fewer than "
+            f"{plan.offload_layers}. Leave it out for all."
+        )
+    if plan.offload_layers and plan.offload in (Offload.NONE, Offload.OPTIMIZER):
+        yield "plan.offload_layers: counts layers of plan.offload = 'activations' or 'both' only."
+
+
 def _stages(workload: Workload, plan: Fixed) -> Iterator[str]:
     """The layers can be cut into that many chunks, as equal as `cut` wants them."""
     layers = workload.model.cuttable_layers
@@ -367,6 +380,7 @@ RULES: tuple[Callable[[Workload, Fixed], Iterator[str]], ...] = (
     _experts,
     _shards,
     _recomputed,
+    _offloaded,
     _stages,
     _interleaving,
 )

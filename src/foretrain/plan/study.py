@@ -44,7 +44,7 @@ class Space:
 
     A tuple of one fixes a field. What the training software or the host decides is fixed unless a
     study frees it by listing choices: `schedule`, `sends`, `cut`, `offload`, `reshard`,
-    `recompute_layers` and `split`.
+    `recompute_layers`, `offload_layers` and `split`.
     """
 
     data: tuple[int, ...] | None = None
@@ -66,6 +66,7 @@ class Space:
     recompute: tuple[Recompute, ...] | None = None
     recompute_layers: tuple[int, ...] = (0,)
     offload: tuple[Offload, ...] = (Offload.NONE,)
+    offload_layers: tuple[int, ...] = (0,)
     attention: tuple[Attention, ...] | None = None
     schedule: tuple[Schedule, ...] = (Schedule.ONE_F_ONE_B,)
     sends: tuple[Sends, ...] = (Sends.OVERLAPPED,)

@@ -179,10 +179,9 @@ def _refuse(space: Space, *, counted: bool) -> None:
     """Keys that a size decides; `counted`: whether it is the number of layers."""
     if counted and space.cut not in (("even",), AS_MADE):
         raise InputError("plan.cut: the layers to cut are to be found. Leave it out.")
-    if counted and any(space.recompute_layers):
-        raise InputError(
-            "plan.recompute_layers: the layers to count are to be found. Leave it out."
-        )
+    for name in ("recompute_layers", "offload_layers") if counted else ():
+        if any(getattr(space, name)):
+            raise InputError(f"plan.{name}: the layers to count are to be found. Leave it out.")
     if "balanced" in space.cut:
         raise InputError(
             "plan.cut: balanced stages shift as samples grow, and their memory may fall. Leave it "

@@ -25,6 +25,7 @@ LISTED: Mapping[str, tuple[Any, ...]] = MappingProxyType(
     {
         "reshard": (True, False),
         "recompute_layers": (0,),
+        "offload_layers": (0,),
         "offload": tuple(Offload),
         "schedule": tuple(Schedule),
         "sends": tuple(Sends),

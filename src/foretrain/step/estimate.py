@@ -219,7 +219,7 @@ def _of_question(question: PlainQuestion, coefficients: Coefficients, *, played:
     return replace(found, warnings=(told, *found.warnings))
 
 
-QUIET = ("context", "shard", "recompute_layers")
+QUIET = ("context", "shard", "recompute_layers", "offload_layers")
 """Fields whose absence nobody takes for a choice."""
 
 

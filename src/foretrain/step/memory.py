@@ -146,7 +146,8 @@ def host_total(setting: Setting, held: Held) -> Column:
     state = state_of(setting, held, run=run)
     optimizer = state.optimizer * offload.of_optimizer(plans)
     gradients = state.gradients * offload.of_gradients(plans)
-    kept = kept_of(setting, held, run=run, later=0.0) * offload.of_activations(plans)
+    away = offload.of_activations(setting.workload.model, plans)
+    kept = kept_of(setting, held, run=run, later=0.0) * away
     stages = (optimizer + gradients + kept) * (held.stages(run) > 0)
     heaviest: Column = np.maximum.reduce(stages, axis=0)
     return heaviest * float(setting.cluster.node_devices)

@@ -148,9 +148,10 @@ def wide(setting: Setting) -> bool:
 def here_of(setting: Setting, held: Held, stage: Stage) -> tuple[Column, Column]:
     """Bytes kept of layers that can be cut, and of those that are on their way to the host."""
     run, later = stage
-    away = offload.of_activations(held.plans)
+    away = offload.of_activations(setting.workload.model, held.plans)
     kept = kept_of(setting, held, run=run, later=later)
-    return kept * ~away, np.minimum(2.0 * held.of_stage("moving", run), kept) * away
+    moving = np.minimum(2.0 * held.of_stage("moving", run), kept * away)
+    return kept * (1.0 - away), moving
 
 
 def kept_of(setting: Setting, held: Held, *, run: Run, later: Column | float) -> Column:

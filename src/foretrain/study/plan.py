@@ -147,7 +147,12 @@ def read_cut(value: object) -> Cut:
         )
     if len(value) > MOST_CHOICES:
         raise InputError(f"has {len(value):,} chunks; at most {MOST_CHOICES:,} are read.")
-    wrong = [as_written(item) for item in value if type(item) is not int or item < 1]
+    least = [*[1] * (len(value) - 1), int(len(value) == 1)]
+    wrong = [
+        as_written(item)
+        for item, most in zip(value, least, strict=True)
+        if type(item) is not int or item < most
+    ]
     if wrong:
         *most, last = dict.fromkeys(wrong)
         told = f"{', '.join(most)} or {last}" if most else last
@@ -209,6 +214,7 @@ class PlanSection:
     reshard: Flags | None = None
     recompute: Annotated[tuple[Recompute, ...], _named(Recompute)] | None = None
     recompute_layers: Annotated[tuple[int, ...], _from_zero("all layers")] | None = None
+    offload_layers: Annotated[tuple[int, ...], _from_zero("all layers")] | None = None
     offload: Annotated[tuple[Offload, ...], _named(Offload)] | None = None
     attention: Annotated[tuple[Attention, ...], _named(Attention)] | None = None
     schedule: Annotated[tuple[Schedule, ...], _named(Schedule)] | None = None
@@ -249,7 +255,7 @@ WORDS: Final = tuple(
         r"mbs(?P<micro_batch>\d+)",
         r"recompute (?P<recompute>\w+)(?: of (?P<recompute_layers>\d+) layers)?",
         r"sharded (?P<sharding>\w+)(?: among (?P<shard>\d+))?(?P<reshard>, kept)?",
-        r"offload (?P<offload>\w+)",
+        r"offload (?P<offload>\w+)(?: of (?P<offload_layers>\d+) layers)?",
         r"(?P<attention>plain|flash) attention",
         rf"(?P<schedule>{'|'.join(each.label.lower() for each in Schedule)})",
         r"(?P<sends>overlapped|blocking) sends",

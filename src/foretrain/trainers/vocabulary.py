@@ -373,7 +373,9 @@ ABILITIES: Final[Mapping[str, Term]] = MappingProxyType(
             "core_attn", "mlp", "moe", "moe_act", "layernorm", "mla_up_proj", "shared_experts",
             "products", "block",
         ),
-        "offload": _words("what can wait on the host", *(each.name.lower() for each in Offload)),
+        "offload": _words(
+            "what can wait on the host", *(each.name.lower() for each in Offload), "layers"
+        ),
         "precisions": _words("precisions of products", *(each.value for each in Precision)),
     }
 )  # fmt: skip

@@ -97,7 +97,8 @@ def of_gradients(plans: PlanTable) -> Flags:
     return leave
 
 
-def of_activations(plans: PlanTable) -> Flags:
-    """Whether activations wait on the host. [plan]"""
-    away: Flags = plans.offload >= Offload.ACTIVATIONS
-    return away
+def of_activations(model: Model, plans: PlanTable) -> Column:
+    """Part of the layers whose activations wait on the host. [plan]"""
+    layers = plans.offload_layers
+    part = np.where(layers > 0, layers / model.cuttable_layers, 1.0)
+    return np.where(plans.offload >= Offload.ACTIVATIONS, part, 0.0)
