@@ -16,6 +16,7 @@ from foretrain.plan.enumeration import degrees, grown, order_counts, with_layers
 from foretrain.plan.plan import (
     AS_MADE,
     AXES,
+    CUTS,
     ContextExchange,
     Offload,
     Recompute,
