@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,9 +54,6 @@ CLUSTERS = {
 }
 SUBMITTED = {"MLPerf": "NeMo"}
 """NVIDIA's submissions of language models are NeMo (their implementations end in `_nemo`)."""
-
-ROUNDS = {"3.0": "2023-06", "4.0": "2024-06", "5.0": "2025-06", "5.1": "2025-11"}
-"""Months of MLPerf's rounds of training."""
 
 PRECISIONS = {
     "fp8-tensorwise": "fp8-current",
@@ -214,8 +210,11 @@ def document(recipe: PublishedPlan, trainer: Trainer, *, plan: bool = False) -> 
     if plan:
         degrees = ("tensor", "pipeline", "interleaving", "context", "expert", "micro_batch")
         stated: dict[str, Any] = {name: getattr(recipe, name) for name in degrees}
-        if recipe.recompute:
-            stated["recompute"] = recipe.recompute
+        stated |= {
+            name: getattr(recipe, name)
+            for name in ("recompute", "sharding")
+            if getattr(recipe, name)
+        }
         found |= {"plan": stated, "search": {"fits": "0 %"}}
     return found
 
@@ -228,17 +227,12 @@ def cluster(device: str, count: int) -> dict[str, Any]:
 
 def trainer_of(recipe: PublishedPlan) -> Trainer:
     """The newest release of a recipe's family that was out, by the month that it states."""
-    release = recipe.release
-    found = re.search(r"(\d\d)\.(\d\d)\)?$", release)
-    month = ROUNDS.get(release.split()[-1]) or (found and f"20{found[1]}-{found[2]}")
-    if month is None:
-        raise ValueError(f"{release} states no month.")
     family = SUBMITTED.get(recipe.family, recipe.family)
     of_family = sorted(
         (each for each in trainers() if each.family == family and each.able("axes")),
         key=lambda each: each.date,
     )
-    out = [each for each in of_family if each.date[:7] <= month]
+    out = [each for each in of_family if each.date[:7] <= recipe.date]
     return out[-1] if out else of_family[0]
 
 

@@ -170,6 +170,9 @@ def chosen_among(estimate: Estimate, optimism: float) -> Estimate:
     """
     high = estimate.step_time_high * exp(optimism)
     whole, steps = estimate.time_to_train_high, estimate.job.parts
+    bill = estimate.cost_to_train_high
     if whole is not None and steps is not None:
-        whole += (high - estimate.step_time_high) / estimate.step_time * steps.steps
-    return replace(estimate, step_time_high=high, time_to_train_high=whole)
+        more = (high - estimate.step_time_high) / estimate.step_time * steps.steps
+        bill = None if bill is None else bill * (1.0 + more / whole)
+        whole += more
+    return replace(estimate, step_time_high=high, time_to_train_high=whole, cost_to_train_high=bill)

@@ -267,7 +267,13 @@ def _estimate(
     flop, tokens = model_flop(workload.model), workload.model.tokens
     useful, top = flop * rate / plan.devices, peak(cluster.device, workload.precision)
     price = cost(cluster, seconds, devices=plan.devices)
-    whole = None if job.parts is None else job.parts.total
+    whole, low, high = (
+        _whole(job, factor) for factor in (1.0, spread.low_factor, spread.high_factor)
+    )
+    bill, least, most = (
+        None if each is None else cost(cluster, each, devices=plan.devices)
+        for each in (whole, low, high)
+    )
     told = confidence(setting, situation)
     return Estimate(
         plan=plan,
@@ -290,9 +296,11 @@ def _estimate(
         start_time=job.start_time,
         goodput=job.goodput,
         time_to_train=whole,
-        time_to_train_low=_whole(job, spread.low_factor),
-        time_to_train_high=_whole(job, spread.high_factor),
-        cost_to_train=None if whole is None else cost(cluster, whole, devices=plan.devices),
+        time_to_train_low=low,
+        time_to_train_high=high,
+        cost_to_train=bill,
+        cost_to_train_low=least,
+        cost_to_train_high=most,
         job=job,
         fits=settled.reason is None,
         reason=settled.reason,
