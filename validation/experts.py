@@ -33,7 +33,7 @@ from foretrain.step.result import Ranked
 from foretrain.study.coefficients import DEFAULT
 from foretrain.study.recipes import recipes
 from foretrain.study.study import study_from
-from foretrain.study.trainers import trainers
+from foretrain.study.trainers import trainer, trainers
 from foretrain.trainers.chosen import against
 from foretrain.trainers.recipes import PublishedPlan
 from foretrain.trainers.trainer import Trainer
@@ -52,9 +52,6 @@ CLUSTERS = {
     "GB200": "gb200-nvl72",
     "GB300": "gb300-nvl72",
 }
-SUBMITTED = {"MLPerf": "NeMo"}
-"""NVIDIA's submissions of language models are NeMo (their implementations end in `_nemo`)."""
-
 PRECISIONS = {
     "fp8-tensorwise": "fp8-current",
     "fp8-delayed": "fp8",
@@ -154,28 +151,28 @@ def drawn(many: int = DRAWN, seed: int = SEED, *, everything: bool = False) -> l
 
 def told(recipe: PublishedPlan) -> Told:
     """What the default search says of a recipe."""
-    trainer = trainer_of(recipe)
+    entry = trainer_of(recipe)
     try:
-        theirs = best_of(document(recipe, trainer, plan=True))
+        theirs = best_of(document(recipe, entry, plan=True))
     except NoPlanFits as error:
         # Legal, and said to need more memory than there is.
-        return Told(recipe=recipe, trainer=trainer.name, theirs=first_line(error))
+        return Told(recipe=recipe, trainer=entry.name, theirs=first_line(error))
     except ForetrainError as error:
-        return Told(recipe=recipe, trainer=trainer.name, refused=str(error))
+        return Told(recipe=recipe, trainer=entry.name, refused=str(error))
     try:
-        ours = best_of(document(recipe, trainer))
+        ours = best_of(document(recipe, entry))
     except ForetrainError as error:
         fits = theirs.estimate.memory.probability_fits
-        return Told(recipe=recipe, trainer=trainer.name, fits=fits, ours=first_line(error))
+        return Told(recipe=recipe, trainer=entry.name, fits=fits, ours=first_line(error))
     ratio = theirs.estimate.step_time / ours.estimate.step_time
     apart = distance(DEFAULT.plan_errors, theirs.plan, ours.plan)
     return Told(
         recipe=recipe,
-        trainer=trainer.name,
+        trainer=entry.name,
         fits=theirs.estimate.memory.probability_fits,
         more=ratio - 1.0,
         alike=log(ratio) <= log1p(apart),
-        runnable=not against(trainer, ours.plan),
+        runnable=not against(entry, ours.plan),
         ours=str(ours.plan),
         theirs=str(theirs.plan),
     )
@@ -193,7 +190,7 @@ def best_of(asked: dict[str, Any]) -> Ranked:
     return answer.best
 
 
-def document(recipe: PublishedPlan, trainer: Trainer, *, plan: bool = False) -> dict[str, Any]:
+def document(recipe: PublishedPlan, entry: Trainer, *, plan: bool = False) -> dict[str, Any]:
     """The study of a recipe's question; `plan`: with its plan, safe or not."""
     device = recipe.devices[-1][0]
     found: dict[str, Any] = {
@@ -205,7 +202,7 @@ def document(recipe: PublishedPlan, trainer: Trainer, *, plan: bool = False) -> 
             "optimizer": "adamw",
         },
         "cluster": cluster(device, recipe.count),
-        "trainer": {"name": trainer.name},
+        "trainer": {"name": entry.name},
     }
     if plan:
         degrees = ("tensor", "pipeline", "interleaving", "context", "expert", "micro_batch")
@@ -226,10 +223,14 @@ def cluster(device: str, count: int) -> dict[str, Any]:
 
 
 def trainer_of(recipe: PublishedPlan) -> Trainer:
-    """The newest release of a recipe's family that was out, by the month that it states."""
-    family = SUBMITTED.get(recipe.family, recipe.family)
+    """The newest release of a recipe's family that was out in its month.
+
+    Of NVIDIA's submissions to MLPerf, whose code is no release, nothing is known to be impossible.
+    """
+    if recipe.family == "MLPerf":
+        return trainer("mlperf-nemo")
     of_family = sorted(
-        (each for each in trainers() if each.family == family and each.able("axes")),
+        (each for each in trainers() if each.family == recipe.family and each.able("axes")),
         key=lambda each: each.date,
     )
     out = [each for each in of_family if each.date[:7] <= recipe.date]
