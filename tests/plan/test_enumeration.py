@@ -246,15 +246,15 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(
-    ("study", "choices"),
-    [*((GPT, choices) for choices in FIXED), *((EXPERTS, choices) for choices in OTHERS)],
+    ("name", "choices"),
+    [*(("gpt", choices) for choices in FIXED), *(("experts", choices) for choices in OTHERS)],
     ids=str,
 )
-def test_choices_are_honoured(study, choices):
-    plans = within(study, **choices)
+def test_choices_are_honoured(name, choices):
+    plans = within(CASES[name][0], **choices)
     assert plans
     assert all(
-        getattr(plan, name) in allowed for plan in plans for name, allowed in choices.items()
+        getattr(plan, field) in allowed for plan in plans for field, allowed in choices.items()
     )
 
 

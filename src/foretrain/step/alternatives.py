@@ -276,6 +276,8 @@ def _longer(estimate: Estimate, ratio: float, *, factors: tuple[float, float]) -
         time_to_train_low=low,
         time_to_train_high=high,
         cost_to_train=_times(estimate.cost_to_train, parts.total / before),
+        cost_to_train_low=_times(estimate.cost_to_train, low / before),
+        cost_to_train_high=_times(estimate.cost_to_train, high / before),
     )
 
 

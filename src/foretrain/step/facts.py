@@ -266,7 +266,15 @@ def misfit(estimate: Estimate) -> tuple[Fact, ...]:
 def _training(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
     if estimate.time_to_train is None:
         return ()
-    cost = written(DOLLARS, estimate.cost_to_train) if estimate.cost_to_train else ""
+    cost, least, most = (
+        written(DOLLARS, each) if each else ""
+        for each in (
+            estimate.cost_to_train,
+            estimate.cost_to_train_low,
+            estimate.cost_to_train_high,
+        )
+    )
+    cost += f" ({least} to {most})" if least and most else ""
     low, high = estimate.time_to_train_low, estimate.time_to_train_high
     ends = f" ({written(SECONDS, low)} to {written(SECONDS, high)})" if low and high else ""
     time = f"{written(SECONDS, estimate.time_to_train)}{ends}"

@@ -234,6 +234,8 @@ class Estimate(Shown):
             job waits for beside its steps has no interval.
         time_to_train_high: the same for the upper end.
         cost_to_train: dollars; None without a time to train or a price.
+        cost_to_train_low: the same for the lower end of the time to train.
+        cost_to_train_high: the same for the upper end.
         job: what the whole job consists of.
         fits: whether the plan runs on the cluster.
         reason: why not, in words; None if it fits.
@@ -270,6 +272,8 @@ class Estimate(Shown):
     time_to_train_low: float | None
     time_to_train_high: float | None
     cost_to_train: float | None
+    cost_to_train_low: float | None
+    cost_to_train_high: float | None
     job: JobTime
     fits: bool
     reason: str | None

@@ -30,6 +30,7 @@ def _recipe(row: dict[str, str]) -> PublishedPlan:
     return PublishedPlan(
         family=row["family"],
         release=row["release"],
+        date=row["date"],
         model=row["model"],
         adapts=row["task"] == "lora",
         devices=tuple(tuple(words.split()) for words in row["device"].split("|")),
@@ -37,5 +38,6 @@ def _recipe(row: dict[str, str]) -> PublishedPlan:
         **{name: int(row[name]) for name in COUNTS},
         precision=row["precision"],
         recompute=row["recompute"],
+        sharding=row["sharding"],
         source=row["source"],
     )

@@ -16,6 +16,7 @@ import numpy as np
 
 from foretrain.errors import InputError, nearest
 from foretrain.plan.plan import (
+    CUTS,
     ContextExchange,
     Offload,
     Plan,
@@ -112,6 +113,16 @@ class Wish:
     word: str
 
 
+COUNTED: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "shard": ("shardings", "groups"),
+        "recompute_layers": ("recompute", "layers"),
+        "offload_layers": ("offload", "layers"),
+    }
+)
+"""Counts of a plan that not every trainer can set: the ability that speaks of each, its word."""
+
+
 def wishes(plan: Plan) -> Iterator[Wish]:
     """Everything that a plan asks of whoever runs it."""
     for axis in AXES:
@@ -125,13 +136,12 @@ def wishes(plan: Plan) -> Iterator[Wish]:
         yield _wish("schedules", "schedule", plan.schedule)
         yield _wish("cuts", "cut", plan.cut)
     yield _wish("shardings", "sharding", plan.sharding)
-    if plan.shard:
-        yield Wish(ability="shardings", field="shard", word="groups")
     yield _wish("recompute", "recompute", plan.recompute)
-    if plan.recompute_layers:
-        yield Wish(ability="recompute", field="recompute_layers", word="layers")
     yield _wish("offload", "offload", plan.offload)
     yield _wish("attention", "attention", plan.attention)
+    for name, (ability, called) in COUNTED.items():
+        if getattr(plan, name):
+            yield Wish(ability=ability, field=name, word=called)
 
 
 def _wish(ability: str, field: str, value: object) -> Wish:
@@ -234,7 +244,7 @@ class Runners:
         """Whether any of them can run each plan. [plan]"""
         columns = [
             *(np.asarray(getattr(plans, name) > 1, np.float64) for name in AXES),
-            *(np.asarray(getattr(plans, name) > 0, np.float64) for name in _COUNTS),
+            *(np.asarray(getattr(plans, name) > 0, np.float64) for name in COUNTED),
             *(getattr(plans, name) for name in _WORDS),
         ]
         rows, index = distinct(columns)
@@ -267,8 +277,6 @@ def runners(trainers: Sequence[Trainer], space: Space) -> Runners | None:
     return Runners(trainers=tuple(able)) if able else None
 
 
-_COUNTS: Final = ("shard", "recompute_layers")
-
 _WORDS: Final = (
     "cut",
     "grid",
@@ -290,7 +298,7 @@ ENUMERATED: Final[Mapping[str, tuple[str, tuple[Any, ...]]]] = MappingProxyType(
         "sharding": ("shardings", tuple(Sharding)),
         "recompute": ("recompute", tuple(Recompute)),
         "offload": ("offload", tuple(Offload)),
-        "cut": ("cuts", ("even", "balanced")),
+        "cut": ("cuts", CUTS),
         "attention": ("attention", (Attention.FLASH, Attention.PLAIN)),
     }
 )
@@ -344,10 +352,7 @@ def _words(trainer: Trainer) -> Iterator[Limited]:
 
 def _counts(trainer: Trainer) -> Iterator[Limited]:
     """Fields of which a trainer without a word has none."""
-    for name, ability, called in (
-        ("shard", "shardings", "groups"),
-        ("recompute_layers", "recompute", "layers"),
-    ):
+    for name, (ability, called) in COUNTED.items():
         known = has(trainer, ability)
         if known is not None and called not in known:
             yield Wish(ability=ability, field=name, word=called), (0, 1), (0,)

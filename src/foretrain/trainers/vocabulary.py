@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from foretrain.plan.plan import ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
+from foretrain.plan.plan import CUTS, ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
 from foretrain.trainers.software import AttentionKernel, Convolutions, Execution, Update
 from foretrain.units import years
 from foretrain.workload.eager import Kernels, Loss
@@ -361,7 +361,7 @@ ABILITIES: Final[Mapping[str, Term]] = MappingProxyType(
             "how the context axis can exchange", *(each.name.lower() for each in ContextExchange)
         ),
         "schedules": _words("schedules of a pipeline", *(each.word for each in Schedule)),
-        "cuts": _words("how layers can be spread", "even", "balanced", "listed"),
+        "cuts": _words("how layers can be spread", *CUTS, "listed"),
         "shardings": _words(
             "what replicas can divide", *(each.name.lower() for each in Sharding), "groups"
         ),
@@ -373,7 +373,9 @@ ABILITIES: Final[Mapping[str, Term]] = MappingProxyType(
             "core_attn", "mlp", "moe", "moe_act", "layernorm", "mla_up_proj", "shared_experts",
             "products", "block",
         ),
-        "offload": _words("what can wait on the host", *(each.name.lower() for each in Offload)),
+        "offload": _words(
+            "what can wait on the host", *(each.name.lower() for each in Offload), "layers"
+        ),
         "precisions": _words("precisions of products", *(each.value for each in Precision)),
     }
 )  # fmt: skip

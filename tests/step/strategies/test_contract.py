@@ -14,6 +14,7 @@ from tests.random_nouns import questions
 
 from foretrain.plan.plan import (
     AXES,
+    CUTS,
     SAID,
     ChannelSplit,
     ContextExchange,
@@ -26,9 +27,8 @@ from foretrain.plan.plan import (
 )
 from foretrain.plan.table import table_of
 from foretrain.step.strategies import STRATEGIES, owners_of, share_of, tensor
-from foretrain.step.strategies.expert import expert_replicas
 from foretrain.step.strategies.strategy import Axis, Owners, ParameterGroup, Share, When
-from foretrain.step.strategies.tensor import token_degree
+from foretrain.step.strategies.tensor import expert_replicas, token_degree
 from foretrain.workload.operator import Attention, Split
 
 ROOT = Path(__file__).parents[3]
@@ -70,10 +70,11 @@ CHANGES = {
     "recompute": st.sampled_from(Recompute),
     "recompute_layers": st.integers(0, 8),
     "offload": st.sampled_from(Offload),
+    "offload_layers": st.integers(0, 8),
     "attention": st.sampled_from(Attention),
     "schedule": st.sampled_from(Schedule),
     "sends": st.sampled_from(Sends),
-    "cut": st.sampled_from(["even", "balanced", (1, 2)]),
+    "cut": st.sampled_from([*CUTS, (1, 2)]),
     "order": st.permutations(AXES).map(tuple),
 }
 
