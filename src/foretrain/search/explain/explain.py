@@ -13,7 +13,7 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
 from foretrain.plan.plan import Plan
 from foretrain.plan.spelling import changed
-from foretrain.plan.study import Space, Study
+from foretrain.plan.study import FIXED, Space, Study
 from foretrain.search import why_not as doubts
 from foretrain.search.best_plans import best_plans
 from foretrain.search.explain.alive import fullest_moment
@@ -121,8 +121,12 @@ def meant_by(study: Study, coefficients: Coefficients) -> MeantPlan:
 
 def _gives_one(study: Study) -> bool:
     """Whether a study gives one plan, as `estimate` takes it."""
-    choices = [getattr(study.space, each.name) for each in fields(Space)]
-    many = any(some is not None and len(some) > 1 for some in choices)
+    said = {each.name: getattr(study.space, each.name) for each in fields(Space)}
+    # What nobody says of some fields is several choices, of which `estimate` takes one.
+    many = any(
+        some is not None and len(some) > 1 and some != FIXED.get(name)
+        for name, some in said.items()
+    )
     return study.space.micro_batch is not None and not many and not study.offers
 
 

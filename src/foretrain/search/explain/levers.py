@@ -18,6 +18,7 @@ from foretrain.plan.choices import divisors
 from foretrain.plan.enumeration import ORDERS
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import (
+    AS_MADE,
     AXES,
     ContextExchange,
     Offload,
@@ -251,7 +252,7 @@ ENUMERATED: Final[Mapping[str, tuple[object, ...]]] = {
     "attention": tuple(Attention),
     "offload": tuple(Offload),
     "exchange": tuple(ContextExchange),
-    "cut": ("even", "balanced"),
+    "cut": (*AS_MADE, "balanced"),
 }
 """Fields of which every value is tried."""
 
