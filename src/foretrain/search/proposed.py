@@ -10,12 +10,13 @@ from foretrain.cluster.cluster import Cluster, cost
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Study
+from foretrain.plan.table import table_of
 from foretrain.search.candidate import Candidate
 from foretrain.search.found import Incumbents
 from foretrain.search.front import Front
 from foretrain.search.proposal import Proposal
 from foretrain.search.proposals import MOST, Picked, Rival, picks
-from foretrain.search.simple import Simple, complexity_of
+from foretrain.search.simple import Simple, complexity
 from foretrain.step.memory import errors_of, probability
 from foretrain.step.price import PriceTable, estimate_of, price_table
 from foretrain.step.result import Estimate, Ranked
@@ -138,14 +139,15 @@ def _found(study: Study, coefficients: Coefficients, every: Sequence[Candidate])
         for cluster in dict.fromkeys(each.cluster for each in every)
     }
     spread = study.workload.model.spread
+    complexities = complexity(table_of([each.plan for each in every])).astype(int).tolist()
     found = []
-    for each in every:
+    for each, complex_ in zip(every, complexities, strict=True):
         devices, memory = float(each.plan.devices), each.cluster.device.memory
         dollars = cost(each.cluster, each.step_time, devices=devices)
         rival = Rival(
             candidate=each,
             value=each.value,
-            complexity=complexity_of(each.plan),
+            complexity=complex_,
             share=each.memory / memory,
             fits=probability(each.memory, memory, errors[each.cluster], spread=spread),
             cost=devices * each.step_time if dollars is None else dollars,
