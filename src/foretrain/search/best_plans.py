@@ -121,7 +121,8 @@ def best_plans(
     safety = None
     if trade_offs and found.rejected[RISK] and not ask():
         places = places or surveys(study, settings)
-        safety = _safety(study, coefficients, ranking[0][1], places=places)
+        safest = Incumbents(keep=1, best=found.best[:1], runners=who)
+        safety = _safety(study, coefficients, ranking[0][1], places=places, known=safest)
     answer = _answer(study, found, plans, seconds=seconds)
     return replace(answer, ranking=tuple(entry for _, entry in ranking), safety=safety)
 
@@ -163,11 +164,19 @@ def _who(study: Study) -> Runners | None:
 
 
 def _safety(
-    study: Study, coefficients: Coefficients, best: Ranked, *, places: Sequence[Survey]
+    study: Study,
+    coefficients: Coefficients,
+    best: Ranked,
+    *,
+    places: Sequence[Survey],
+    known: Incumbents,
 ) -> Safety | None:
-    """What it costs that the best plan is safe; None where the best of all plans is."""
+    """What it costs that the best plan is safe; None where the best of all plans is.
+
+    `known`: the best safe plan, beside which a plan that is slower need not be looked at.
+    """
     free = replace(study, limit=replace(study.limit, fits=0.0))
-    riskier = _quickest(free, coefficients, places=places)
+    riskier = _quickest(free, coefficients, places=places, who=known.runners, known=known)
     if riskier is None or riskier.plan == best.plan:
         return None
     had, has = (spent_on(study.objective, it.estimate) for it in (riskier, best))
@@ -294,14 +303,19 @@ def quickest(study: Study, *, coefficients: Coefficients) -> Ranked | None:
     if _problems(study):
         return None
     places = surveys(study, _settings(study, coefficients))
-    return _quickest(study, coefficients, places=places)
+    return _quickest(study, coefficients, places=places, who=_who(study))
 
 
 def _quickest(
-    study: Study, coefficients: Coefficients, *, places: Sequence[Survey]
+    study: Study,
+    coefficients: Coefficients,
+    *,
+    places: Sequence[Survey],
+    who: Runners | None,
+    known: Incumbents | None = None,
 ) -> Ranked | None:
-    """The same, of regions that are known."""
-    found = Incumbents(keep=1, runners=_who(study))
+    """The same, of regions that are known, as long as it is better than what is known."""
+    found = Incumbents(keep=1, runners=who, recalled=known)
     promising_plans(study, places, found=found, tell=lambda: None, stop=lambda: False)
     ranking = _ranked(study, coefficients, found, stop=lambda: False)
     return ranking[0][1] if ranking else None
