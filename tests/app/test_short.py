@@ -44,7 +44,7 @@ def in_a_terminal(*arguments):
     return os.waitstatus_to_exitcode(status), text.splitlines()
 
 
-@pytest.mark.parametrize("verb", ["search", "estimate"])
+@pytest.mark.parametrize("verb", ["search", "estimate", "explain"])
 @pytest.mark.parametrize("study", STUDIES, ids=lambda each: each.stem)
 def test_answers_fit_a_terminal_of_80_by_40(verb, study):
     code, lines = in_a_terminal(verb, study.name)

@@ -20,9 +20,9 @@ from foretrain.show.document import Provenance, document
 from foretrain.show.provenance import of_question, provenance
 from foretrain.study.coefficients import SHIPPED
 from foretrain.study.documents import read_toml
-from foretrain.study.plan import with_plan
 from foretrain.study.problems import Problems
 from foretrain.study.settings import with_settings
+from foretrain.study.spoken import with_plan
 from foretrain.study.study import study_from
 
 Arguments = Mapping[str, Any]

@@ -32,7 +32,7 @@ from foretrain.plan.plan import (
     Sends,
     Sharding,
 )
-from foretrain.plan.study import Space, Study
+from foretrain.plan.study import Space
 from foretrain.study.documents import from_toml
 from foretrain.study.keys import COUNT, LARGEST, Reads, count, known, reader, table
 from foretrain.study.problems import Problems, validated
@@ -331,20 +331,6 @@ def read_plan(text: str, *, where: str) -> Plan:
     if plan is None:
         raise InputError(f"{where}: {as_written(text)} is no whole plan.")
     return plan
-
-
-def with_plan(study: Study, text: str, *, where: str) -> Study:
-    """A study with some fields of its plan as a text names them.
-
-    Args:
-        study: the question.
-        text: "tp8", "tensor=8 recompute=full".
-        where: what to call the text in messages.
-
-    Raises:
-        InputError: the text cannot be read.
-    """
-    return replace(study, space=replace(study.space, **dict(read_named(text, where=where))))
 
 
 def whole(named: Named) -> Plan | None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from foretrain.plan.spelling import spelled
+from foretrain.plan.study import Study
 from foretrain.study.asked import devices_section
+from foretrain.study.plan import read_named
 
 WHERE: Final = "the command line"
 """What messages call a study that stands in no file."""
@@ -41,6 +44,20 @@ def spoken(
     said = {"global_batch": batch, "sequence": sequence, "image": image}
     workload = {"model": model, **{key: it for key, it in said.items() if it is not None}}
     return {"workload": workload, **({} if on is None else {"cluster": devices_section(on)})}
+
+
+def with_plan(study: Study, text: str, *, where: str) -> Study:
+    """A study with some fields of its plan as a text names them.
+
+    Args:
+        study: the question.
+        text: "tp8", "tensor=8 recompute=full".
+        where: what to call the text in messages.
+
+    Raises:
+        InputError: the text cannot be read.
+    """
+    return replace(study, space=replace(study.space, **dict(read_named(text, where=where))))
 
 
 def written_study(document: Mapping[str, Any]) -> str:

@@ -51,8 +51,8 @@ def compare(
 
 def _second(first: Study, other: str) -> Study:
     """The other study: in a file, or the first one with some of its plan named anew."""
-    from foretrain.study.plan import with_plan
     from foretrain.study.reading import exists
+    from foretrain.study.spoken import with_plan
     from foretrain.study.study import read_study
 
     if exists(Path(other)) or other.endswith(".toml"):
