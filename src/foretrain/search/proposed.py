@@ -21,6 +21,7 @@ from foretrain.step.memory import errors_of, probability
 from foretrain.step.price import PriceTable, estimate_of, price_table
 from foretrain.step.result import Estimate, Ranked
 from foretrain.step.software import moved, study_setting
+from foretrain.study.recipes import practised
 from foretrain.study.trainers import trainers
 from foretrain.trainers.chosen import that_can
 
@@ -149,6 +150,7 @@ def _found(study: Study, coefficients: Coefficients, every: Sequence[Candidate])
             value=each.value,
             complexity=complex_,
             share=each.memory / memory,
+            practised=practised(each.plan),
             fits=probability(each.memory, memory, errors[each.cluster], spread=spread),
             cost=devices * each.step_time if dollars is None else dollars,
         )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.plan.choices import PARAMETERS, STAGES, Dimension, Question, chosen
+from foretrain.plan.choices import PARAMETERS, STAGES, Dimension, Question, chosen, offloads
 from foretrain.plan.enumeration import (
     counts,
     degrees,
@@ -111,7 +111,9 @@ class Survey:
         chunks: the most that a stage may have.
         many: distinct legal plans.
         memory: bytes that no plan goes below.
-        seconds: that no plan beats; 0 where no plan fits on a device.
+        seconds: that no plan beats.
+        beyond: memory and legal plans of the regions that no device holds, however safe a plan has
+            to be.
     """
 
     setting: Setting
@@ -122,6 +124,7 @@ class Survey:
     many: Rows
     memory: Column
     seconds: Column
+    beyond: tuple[Column, Rows]
 
 
 def survey(
@@ -133,32 +136,37 @@ def survey(
         setting: workload, cluster and coefficients.
         question: the space.
         devices: numbers of devices to choose among.
-        most: bytes of a device above which a region needs no bound of its seconds.
+        most: bytes of a device above which a region is beyond it.
     """
     every = degrees(question, devices)
     # Degrees whose layers are alike come together, so that a piece has few layers to price.
     every = every.take(np.lexsort((every.context, every.tensor)))
     used = tuple(np.unique(every.devices).astype(int).tolist())
-    seen, found = [], []
+    seen: list[tuple[PlanTable, Rows]] = []
+    none, no_row = np.zeros(0), np.zeros(0, np.intp)
+    beyond = [(none, no_row)]
+    found = [(every.take(no_row), none, no_row, none, none)]
     for some in in_pieces(every, DEGREES):
         plans, many = with_layers(question, some)
         many = many * order_counts(plans, setting.cluster, question.space)
         seen.append((plans, many))
         first = _first(setting, plans, many, question=question)
-        found += _bounded(setting, first, question=question, used=used, most=most)
-    none = np.zeros(0)
-    nothing = every.take(np.arange(0)), none, np.zeros(0, np.intp), none, none
-    every, *columns = zip(nothing, *found, strict=True)
+        for kept, out in _bounded(setting, first, question=question, used=used, most=most):
+            found.append(kept)
+            beyond.append(out)
+    tables, *columns = zip(*found, strict=True)
     chunks, regions, memory, seconds = (np.concatenate(each) for each in columns)
+    over, lost = (np.concatenate(each) for each in zip(*beyond, strict=True))
     return Survey(
         setting=setting,
         question=question,
         map=seen,
-        plans=stacked(every),
+        plans=stacked(tables),
         chunks=chunks,
         many=regions,
         memory=memory,
         seconds=seconds,
+        beyond=(over, lost),
     )
 
 
@@ -173,6 +181,8 @@ def regions_of(study: Study, known: Survey, *, found: Incumbents) -> Regions:
     setting = known.setting
     for plans, many in known.map:
         found.survey(plans, many)
+    least, lost = known.beyond
+    found.fitting(least, rooms(setting, study.limit), many=lost)
     rows = found.fitting(known.memory, rooms(setting, study.limit), many=known.many)
     bounds = valued(
         study,
@@ -255,10 +265,10 @@ def _bounded(
     question: Question,
     used: tuple[int, ...],
     most: float,
-) -> Iterator[tuple[PlanTable, Column, Rows, Column, Column]]:
-    """The columns of a `Survey`, a piece at a time. `used`: numbers of devices of all plans.
+) -> Iterator[tuple[tuple[PlanTable, Column, Rows, Column, Column], tuple[Column, Rows]]]:
+    """The columns of a `Survey`, and those beyond a device, a piece at a time.
 
-    Regions of equal layers are in one piece.
+    Regions of equal layers are in one piece. `used`: numbers of devices of all plans.
     """
     plans, chunks, many = first
     alike = distinct([getattr(plans, name) for name in READS])[1]
@@ -268,17 +278,16 @@ def _bounded(
         some = plans.take(piece)
         held = hold(setting, some)
         memory = _least_memory(setting, question, held)
-        rows = np.flatnonzero(memory <= most)
-        seconds = np.zeros(len(piece))
-        if len(rows):
-            seconds[rows] = any_parameters(
-                setting,
-                held.take(rows, some.take(rows)),
-                chunks=chunks[piece][rows],
-                waits=gradients_wait(question),
-                used=used,
-            )
-        yield some, chunks[piece], many[piece], memory, seconds
+        over, rows = np.flatnonzero(memory > most), np.flatnonzero(memory <= most)
+        beyond, kept, here = (memory[over], many[piece[over]]), some.take(rows), piece[rows]
+        seconds = any_parameters(
+            setting,
+            held.take(rows, kept),
+            chunks=chunks[here],
+            waits=gradients_wait(question),
+            used=used,
+        )
+        yield (kept, chunks[here], many[here], memory[rows], seconds), beyond
 
 
 def _least_memory(setting: Setting, question: Question, held: Held) -> Column:
@@ -294,12 +303,12 @@ def _least_memory(setting: Setting, question: Question, held: Held) -> Column:
     # Software that frees as it goes may be fullest at another moment under another schedule.
     schedules = space.schedule if setting.software.phased else (None,)
     several = [
-        {"sharding": kind, "reshard": reshard, "offload": offload}
+        {"sharding": kind, "reshard": reshard, "offload": offload, "offload_layers": layers}
         | ({} if schedule is None else {"schedule": schedule})
         for schedule in schedules
         for kind in kinds
         for reshard in space.reshard[: None if kind is Sharding.PARAMETERS else 1]
-        for offload in space.offload
+        for offload, layers in offloads(question, ())
     ]
     least = np.full(len(plans), np.inf)
     for fields in several:
