@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from tests.examples import every
 from tests.plan.scalar_enumerator import Case, legal_plans, placement
 from tests.small import (
     cluster,
@@ -183,7 +184,8 @@ def test_no_plan_is_listed_twice_under_any_name(name):
 @pytest.mark.parametrize("name", CASES)
 def test_every_plan_is_legal(name):
     study, _ = CASES[name]
-    wrong = {str(plan): problems(study.workload, study.cluster, plan) for plan in listed(study)}
+    plans = every(5, listed(study), slow=1)
+    wrong = {str(plan): problems(study.workload, study.cluster, plan) for plan in plans}
     assert not any(wrong.values())
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import accumulate
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -318,7 +320,8 @@ class Operators:
 
     def split_is(self, *splits: Split) -> Flags:
         """Which operators the tensor axis divides in one of these ways. [operator, 1]"""
-        return np.isin(self.split, [_SPLITS.index(split) for split in splits])
+        # Asked some forty times of every table: np.isin takes ten times as long for so few.
+        return reduce(or_, (self.split == _SPLITS.index(split) for split in splits))
 
 
 def operators_of(model: Model) -> Operators:
