@@ -149,7 +149,7 @@ def backward_kernels(operators: Operators) -> tuple[NDArray[np.bool_], NDArray[n
 def called_of(operators: Operators, rate: Rates) -> Floats:
     """Operators that are called in the forward pass, as the software fuses them. [operator, 1]"""
     # Over those that each operator has by itself.
-    fused = np.where(operators.matmul | operators.fused, 1.0, rate.unfused)
+    fused = np.where(operators.matmul | operators.fused | operators.single, 1.0, rate.unfused)
     if operators.family.any():
         over_pictures = kernels_of_pictures(operators, rate.pictures)
         fused = np.where(operators.family > 0, over_pictures, fused)
@@ -215,9 +215,10 @@ def _reached(operators: Operators, rate: Rates) -> Column:
 def _moving_times(work: DeviceWork, rate: Rates) -> tuple[Column, Column]:
     """Operators that only move data. [operator, plan]"""
     operators, part = work.operators, work.micro_batch / work.share.moved
-    part = part * np.where(operators.fused, 1.0, rate.unfused)
+    one = operators.fused | operators.single
+    part = part * np.where(one, 1.0, rate.unfused)
     part = part * np.where(operators.routed > 0, rate.sorts, 1.0) / _reached(operators, rate)
-    value_bytes = work.precision.value_bytes * np.where(operators.fused, 1.0, rate.widened)
+    value_bytes = work.precision.value_bytes * np.where(one, 1.0, rate.widened)
     forward = operators.forward_values * value_bytes + operators.forward_fixed
     backward = operators.backward_values * value_bytes + operators.backward_fixed
     return forward * part / rate.memory, backward * part / rate.memory

@@ -287,6 +287,7 @@ class Operators:
     wide: Flags
     gathered: Flags
     first: Flags
+    single: Flags
     reach: Floats
     seconds: Floats
     backward_seconds: Floats
@@ -387,6 +388,7 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.wide,
         operator.gathered,
         operator.first,
+        operator.single,
         operator.reach,
         -1.0 if operator.seconds is None else operator.seconds,
         operator.backward_seconds,
