@@ -59,5 +59,5 @@ def _loss(loss: Operator, how: CrossEntropy) -> Operator:
         loss,
         forward=Size(values=many, fixed=forward * many),
         backward=Size(values=many, fixed=(OPERATION + NARROWED) * many),
-        kernels=12,
+        kernels=9,
     )
