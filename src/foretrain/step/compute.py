@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.plan.table import Column
+from foretrain.step.exponentials import waited
 from foretrain.step.picture_kernels import (
     CONVOLUTIONS,
     convolution_times,
@@ -31,6 +32,7 @@ from foretrain.step.tiles import FILL, TILES, Tiling, tiled_time
 from foretrain.step.work import DeviceWork, OperatorTimes, as_measured
 from foretrain.workload.graph import Operators
 from foretrain.workload.operator import Attention
+from foretrain.workload.parts.attention import FLASH_BACKWARD_PRODUCTS
 
 Floats = NDArray[np.float64]
 
@@ -177,8 +179,9 @@ def operator_times(work: DeviceWork, rate: Rates) -> OperatorTimes:
     forward, backward = _moving_times(work, rate)
     fused = operators.fused * work.micro_batch / (work.share.rows * work.share.batch)
     fused = fused / _reached(operators, rate)
-    forward = np.maximum(forward, operators.flop * fused / rate.flash_forward)
-    backward = np.maximum(backward, operators.backward_flop * fused / rate.flash_backward)
+    there, back = _attended(operators, rate)
+    forward = np.maximum(forward, there * fused)
+    backward = np.maximum(backward, back * fused)
     product, left, right = _product_times(work, rate)
     if operators.family.any():
         product, left, right = _convolved(work, rate, (product, left, right))
@@ -194,12 +197,33 @@ def operator_times(work: DeviceWork, rate: Rates) -> OperatorTimes:
     returns, _ = backward_kernels(operators)
     by_formula = OperatorTimes(
         forward=forward + lost,
-        backward=(backward + lost * ~operators.first) * returns,
+        backward=(backward + lost * ~operators.first) * returns + _dense(work, rate),
         weights=np.where(operators.matmul & (operators.trained > 0), right, 0.0),
     )
     if not operators.measured.any():
         return by_formula
     return as_measured(work, by_formula, returns, unshrunk=rate.pictures.unshrunk)
+
+
+def _dense(work: DeviceWork, rate: Rates) -> Column:
+    """Seconds for gradients of tables whose rows are looked up. [operator, plan]
+
+    They are as large as the table, however few rows have one: set to zero, then added to what is
+    there.
+    """
+    operators, wide = work.operators, work.precision.value_bytes
+    moved = 2.0 * wide + 2.0 * (work.added_to or wide)
+    mine = ~operators.matmul & ~operators.measured & (operators.family == 0)
+    return np.where(mine, operators.trained, 0.0) / work.share.weights * moved / rate.memory
+
+
+def _attended(operators: Operators, rate: Rates) -> tuple[Column, Column]:
+    """Seconds of fused attention in both passes, of one sample. [operator, 1]"""
+    taken, one = operators.exponentials, rate.exponential
+    there, back = operators.flop, operators.backward_flop
+    wait = waited(taken, there, one)
+    wait_back = waited(taken, back, one, products=FLASH_BACKWARD_PRODUCTS)
+    return there * wait / rate.flash_forward, back * wait_back / rate.flash_backward
 
 
 def _each_divided(work: DeviceWork, rate: Rates) -> Column:

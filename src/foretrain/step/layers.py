@@ -17,6 +17,7 @@ from foretrain.plan.table import PlanTable
 from foretrain.step import ring
 from foretrain.step.collective import Exchange
 from foretrain.step.compute import operator_times, together
+from foretrain.step.hosts import slowest
 from foretrain.step.parts import READS as COMPUTE_READS
 from foretrain.step.parts import Part, by_layer
 from foretrain.step.setting import Setting
@@ -307,7 +308,8 @@ def _launched(
         full=(forward + setting.rate.checkpoint) * twice,
         selective=of_device("chosen") + setting.rate.checkpoint * (of_device("chosen") > 0),
     )
-    return forward, backward + again, of_device("weights")
+    wait = slowest(plans)
+    return forward * wait, (backward + again) * wait, of_device("weights") * wait
 
 
 def _called(setting: Setting, plans: PlanTable, groups: Groups) -> dict[Phase, Floats]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from foretrain.cluster.device import Device
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.kernels import FusedAttention
+from foretrain.step.exponentials import flop_of_one
 from foretrain.step.picture_rates import (
     FP32_BYTES,
     GRAPHS,
@@ -36,6 +37,7 @@ class Rates:
         experts: share of its FLOP/s that a product of experts keeps.
         flash_forward: FLOP/s of fused attention, forward.
         flash_backward: the same, backward.
+        exponential: FLOP of units in the time of an exponential; 0 where nobody says.
         memory: bytes per second.
         launch: seconds of one call of the host.
         calls: calls for an operator; one over pictures is one call.
@@ -71,6 +73,7 @@ class Rates:
     widened: float
     units: float
     pictures: PictureRates
+    exponential: float = 0.0
     experts: float = 1.0
     apart: bool = False
     hook: float = 0.0
@@ -126,6 +129,7 @@ def rates(
         sorts=_sorts(precision, software),
         reached=(1.0, traffic.stretched, traffic.scanned),
         units=float(device.units),
+        exponential=flop_of_one(device, wide),
         pictures=picture_rates(device, precision, coefficients, software=software),
     )
 

@@ -262,6 +262,7 @@ HABITS: Final[Mapping[str, Term]] = MappingProxyType(
                 "softmax": (CrossEntropy.SOFTMAX, "a softmax in fp32 and its gradient"),
                 "apart": (CrossEntropy.APART, "a loss in fp32, operation by operation"),
                 "fused": (CrossEntropy.FUSED, "a loss by one kernel, in the place of its logits"),
+                "at-once": (CrossEntropy.AT_ONCE, "a loss with its gradients in one pass"),
             },
         ),
         "convolutions": _kind(

@@ -23,6 +23,9 @@ class CrossEntropy(StrEnum):
     the vocabulary exchange no more than a maximum and sums."""
     FUSED = "fused"
     """One kernel that reads logits as they are, and one that puts gradients in their place."""
+    AT_ONCE = "at-once"
+    """The same, but that gradients come in the forward pass, after another one for the sums, and
+    are multiplied by what the loss gets."""
 
 
 WIDENED, OPERATION, READ, NARROWED = 4, 8, 4, 4
@@ -48,12 +51,17 @@ def _of_head(layer: Layer, how: CrossEntropy) -> Layer:
 def _loss(loss: Operator, how: CrossEntropy) -> Operator:
     """The loss of some logits. Sources: megatron-cross-entropy; flash-attention-cross-entropy."""
     many = loss.forward.values
-    if how is CrossEntropy.FUSED:
+    if how is not CrossEntropy.APART:
+        read = many if how is CrossEntropy.FUSED else 3 * many
         return replace(
-            loss, forward=Size(values=many), backward=Size(values=2 * many), kernels=1, single=True
+            loss,
+            forward=Size(values=read),
+            backward=Size(values=2 * many),
+            kernels=1,
+            single=True,
         )
     # Widened; the maximum read; it subtracted, exponentials, their sum read, shares. Back: shares
-    # times what the loss gets, narrowed.
+    # times what the loss gets, narrowed. Calls are those of 9 operators.
     forward = WIDENED + READ + OPERATION + OPERATION + READ + OPERATION
     return replace(
         loss,

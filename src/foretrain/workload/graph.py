@@ -287,6 +287,7 @@ class Operators:
     wide: Flags
     gathered: Flags
     first: Flags
+    exponentials: Floats
     single: Flags
     reach: Floats
     seconds: Floats
@@ -388,6 +389,7 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.wide,
         operator.gathered,
         operator.first,
+        operator.exponentials,
         operator.single,
         operator.reach,
         -1.0 if operator.seconds is None else operator.seconds,
