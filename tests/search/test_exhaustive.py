@@ -24,7 +24,7 @@ from foretrain.plan.study import Objective
 from foretrain.search import exhaustive
 from foretrain.search.found import Incumbents
 from foretrain.search.front import Front
-from foretrain.step.objective import spending
+from foretrain.search.objective import spending
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import DEFAULT

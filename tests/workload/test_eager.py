@@ -1,6 +1,5 @@
 """Eager: what separate kernels keep, counted by hand, and laws."""
 
-import numpy as np
 import pytest
 
 from foretrain.workload.eager import Kernels, Loss, eager
@@ -181,10 +180,3 @@ def test_of_what_passes_by_a_layer_the_most_counts():
     passing = [each for each in layer.operators if each.passing and each.attention is None]
     assert [each.name for each in passing] == ["activation"]
     assert passing[0].passing.values == (2 * 11008 + 2 * 4096) * TOKENS
-
-
-def test_a_wide_stream_is_handed_on_in_four_bytes():
-    values = np.array([[10.0]])
-    assert Kernels().handed_on(values, width=2.0) == 20
-    assert Kernels(wide_stream=True).handed_on(values, width=2.0) == 40
-    assert Kernels(autocast=True).handed_on(values, width=4.0) == 40

@@ -11,6 +11,7 @@ from time import process_time
 
 import numpy as np
 
+from foretrain.cluster.cluster import cost, energy
 from foretrain.cluster.offer import Offer
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
@@ -31,6 +32,7 @@ from foretrain.search.exhaustive import every_plan
 from foretrain.search.explain.differences import spent as spent_on
 from foretrain.search.found import Incumbents
 from foretrain.search.front import Front
+from foretrain.search.objective import spending
 from foretrain.search.proposal import Proposal, Safety
 from foretrain.search.proposed import entries, proposed
 from foretrain.search.recall import recall
@@ -38,12 +40,7 @@ from foretrain.search.result import Cell, ParetoPoint, Progress, SearchResult
 from foretrain.search.simple import Simple
 from foretrain.search.table import worth_of
 from foretrain.search.ways_out import nearest_miss
-from foretrain.step.objective import (
-    cost,
-    energy,
-    over_job_limits,
-    spending,
-)
+from foretrain.step.estimate import over_job_limits
 from foretrain.step.result import Ranked
 from foretrain.step.room import HOST_MEMORY, MEMORY, MEMORY_LIMIT, RISK
 from foretrain.step.setting import Setting

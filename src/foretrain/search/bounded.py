@@ -21,11 +21,11 @@ from foretrain.plan.table import Column, Rows
 from foretrain.search.candidate import Priced
 from foretrain.search.found import Incumbents
 from foretrain.search.front import by_count, unbeaten
+from foretrain.search.objective import over_limits
 from foretrain.search.regions import Regions, divided, even_only, gradients_wait, joined, regions_of
 from foretrain.search.table import keep_freed_memory, price, that_fit, valued
 from foretrain.step.bounds import any_order, any_stages
 from foretrain.step.held import Held
-from foretrain.step.objective import over_limits
 from foretrain.step.setting import Setting
 
 FIRST = 1_024

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from math import exp
 
-from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.cluster import Cluster, cost
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Study
@@ -17,7 +17,6 @@ from foretrain.search.proposal import Proposal
 from foretrain.search.proposals import MOST, Picked, Rival, picks
 from foretrain.search.simple import Simple, complexity_of
 from foretrain.step.memory import errors_of, probability
-from foretrain.step.objective import cost
 from foretrain.step.price import PriceTable, estimate_of, price_table
 from foretrain.step.result import Estimate, Ranked
 from foretrain.step.software import moved, study_setting

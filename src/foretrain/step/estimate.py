@@ -10,17 +10,18 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
+from foretrain.cluster.cluster import Cluster, cost
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
 from foretrain.plan.choices import divisors
 from foretrain.plan.collective_study import CollectiveStudy
 from foretrain.plan.legality import kind_problems, problems
 from foretrain.plan.plan import AXES, SAID, Plan, idle
-from foretrain.plan.study import Space, Study
+from foretrain.plan.study import Limit, Space, Study
+from foretrain.plan.table import Column, Flags
 from foretrain.remark import About, Remark, of
 from foretrain.step.alternatives import Weighed, in_the_middle
 from foretrain.step.curve import CollectiveCurve, collective
-from foretrain.step.objective import over_job_limits
 from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate
 from foretrain.step.setting import Setting, setting
@@ -116,6 +117,22 @@ def _over_limits(study: Study, answer: Estimate) -> Iterator[str]:
             yield f"the whole training is over the study's {reason}"
     if study.limit.memory is not None and answer.memory.total > study.limit.memory:
         yield "a device's memory is over the study's memory limit"
+
+
+Over = dict[str, Flags]
+"""Plans that break a limit, by its name. [plan]"""
+
+
+def over_job_limits(limit: Limit, cluster: Cluster, *, devices: Column, seconds: Column) -> Over:
+    """Which plans break each limit with the seconds of a whole job; nan breaks none. [plan]"""
+    over: Over = {}
+    if limit.deadline is not None:
+        over["deadline"] = seconds > limit.deadline
+    if limit.cost is not None:
+        dollars = cost(cluster, seconds, devices=devices)
+        if dollars is not None:
+            over["cost limit"] = dollars > limit.cost
+    return over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

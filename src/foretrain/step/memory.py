@@ -22,10 +22,9 @@ from foretrain.plan.plan import Sharding
 from foretrain.plan.table import Column, Flags
 from foretrain.step.freed import PHASES, freed_moments
 from foretrain.step.held import Held, Run
-from foretrain.step.peak import Moment, fullest
+from foretrain.step.peak import Moment, Stage, State, fullest, here_of, kept_of, state_of
 from foretrain.step.placements import replicas_of
 from foretrain.step.setting import Setting
-from foretrain.step.states import Stage, State, here_of, kept_of, state_of
 from foretrain.step.strategies import recompute as offload
 from foretrain.step.strategies.data import among
 

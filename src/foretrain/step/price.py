@@ -17,6 +17,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from foretrain import remark
+from foretrain.cluster.cluster import cost, energy
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.plan.study import JobPlan
 from foretrain.plan.table import table_of
@@ -24,7 +25,6 @@ from foretrain.step.held import Held, hold
 from foretrain.step.job import fed, job_of
 from foretrain.step.memory import errors_of, probability, stage_memory
 from foretrain.step.memory import interval as memory_interval
-from foretrain.step.objective import cost, energy
 from foretrain.step.peak import MemoryPeak
 from foretrain.step.result import Estimate, JobTime, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting

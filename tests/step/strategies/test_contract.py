@@ -26,9 +26,8 @@ from foretrain.plan.plan import (
 )
 from foretrain.plan.table import table_of
 from foretrain.step.strategies import STRATEGIES, owners_of, share_of, tensor
-from foretrain.step.strategies.expert import expert_replicas
 from foretrain.step.strategies.strategy import Axis, Owners, ParameterGroup, Share, When
-from foretrain.step.strategies.tensor import token_degree
+from foretrain.step.strategies.tensor import expert_replicas, token_degree
 from foretrain.workload.operator import Attention, Split
 
 ROOT = Path(__file__).parents[3]

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from foretrain.plan.plan import Offload, Recompute, Sharding
 from foretrain.plan.table import Column, PlanTable
+from foretrain.workload.eager import FP32_BYTES, Kernels
 from foretrain.workload.graph import Model
 
 
@@ -63,6 +64,18 @@ def kept(
     """
     full = part * boundary + (1.0 - part) * everything
     return np.where(plans.recompute == Recompute.SELECTIVE, everything - dropped, full)
+
+
+def handed_on(keeps: Kernels | None, values: Column, *, width: float) -> Column:
+    """Bytes of a sample that a layer keeps which is computed again. [kind, 1]
+
+    Args:
+        keeps: what is fused of a model that runs operation by operation; None of the library's.
+        values: that it is handed by the layer before it.
+        width: bytes of one value.
+    """
+    wide = keeps is not None and (keeps.wide_stream or keeps.autocast)
+    return values * (max(width, FP32_BYTES) if wide else width)
 
 
 Flags = NDArray[np.bool_]
