@@ -206,9 +206,9 @@ def operator_times(work: DeviceWork, rate: Rates) -> OperatorTimes:
 
 
 def _dense(work: DeviceWork, rate: Rates) -> Column:
-    """Seconds for gradients of tables whose rows are looked up. [operator, plan]
+    """Seconds for gradients of what no product multiplies by, tables above all. [operator, plan]
 
-    They are as large as the table, however few rows have one: set to zero, then added to what is
+    They are as large as the table, however few rows have one: written whole, then added to what is
     there.
     """
     operators, wide = work.operators, work.precision.value_bytes

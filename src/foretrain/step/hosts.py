@@ -7,27 +7,22 @@ Where devices are slower than their hosts, kernels wait in queues and nothing is
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.plan.table import PlanTable
 
-SPREAD: Final = 0.04
-"""Standard deviation of what a process takes for one layer, over its mean.
-
-Source: validation/device/host.py (the distance between quartiles, as of normal values).
-"""
-
-
-def slowest(plans: PlanTable) -> NDArray[np.float64]:
+def slowest(plans: PlanTable, spread: float) -> NDArray[np.float64]:
     """Seconds of the slowest host among those that exchange in a layer, over their mean. [plan]
 
     The largest of n normal values lies about sqrt(2 log n) standard deviations above their mean.
 
+    Args:
+        plans: the plans.
+        spread: standard deviation of what one host takes, over its mean.
+
     Source: cramer1946, section 28.6.
     """
     members = np.maximum(plans.tensor * plans.context, plans.expert * plans.expert_tensor)
-    found: NDArray[np.float64] = 1.0 + SPREAD * np.sqrt(2.0 * np.log(members))
+    found: NDArray[np.float64] = 1.0 + spread * np.sqrt(2.0 * np.log(members))
     return found

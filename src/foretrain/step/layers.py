@@ -313,7 +313,7 @@ def _launched(
         full=(forward + setting.rate.checkpoint) * twice,
         selective=of_device("chosen") + setting.rate.checkpoint * (of_device("chosen") > 0),
     )
-    wait = slowest(plans)
+    wait = slowest(plans, setting.coefficients.host.spread)
     return forward * wait, (backward + again) * wait, of_device("weights") * wait
 
 
