@@ -349,8 +349,9 @@ def test_gradients_leave_beside_the_backward_pass_of_their_layer(pcie):
 
 
 def test_host_that_starts_kernels_slowly_sets_the_pace():
-    """A kernel of each: three of the lookup and what hands a batch over; eleven of a block; norm, logits, four of the loss. Backward one
-    more for each product with weights, of which a block has four and the head one."""
+    """Kernels: three of the lookup and what hands a batch over; eleven of a block; norm, logits,
+    four of the loss. Backward one more for each product with weights, of which a block has four
+    and the head one."""
     there, back = 3 + 2 * 11 + 6, 3 + 2 * (11 + 4) + 6 + 1
     for kernel in (1000.0, 200_000.0):
         (found,) = timed(Plan(), coefficients=host(kernel)).stages

@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.plan.table import Column
-from foretrain.step.exponentials import waited
+from foretrain.plan.table import Column, PlanTable
 from foretrain.step.picture_kernels import (
     CONVOLUTIONS,
     convolution_times,
@@ -137,6 +136,48 @@ def together(device: Column, host: Column) -> Column:
     ratio = np.minimum(device, host) / np.maximum(longer, TINY)
     square = ratio * ratio
     found: Column = longer * np.sqrt(np.sqrt(1.0 + square * square))
+    return found
+
+
+def slowest(plans: PlanTable, spread: float) -> NDArray[np.float64]:
+    """Seconds of the slowest host among those that exchange in a layer, over their mean. [plan]
+
+    Every device has a process of its own that calls its operators, and members that exchange
+    something go on when the slowest has come.
+
+    The largest of n normal values lies about sqrt(2 log n) standard deviations above their mean.
+
+    Args:
+        plans: the plans.
+        spread: standard deviation of what one host takes, over its mean.
+
+    Source: cramer1946, section 28.6.
+    """
+    members = np.maximum(plans.tensor * plans.context, plans.expert * plans.expert_tensor)
+    found: NDArray[np.float64] = 1.0 + spread * np.sqrt(2.0 * np.log(members))
+    return found
+
+
+USUAL = 512.0
+"""FLOP for each exponential of heads of 128, at which shares of attention's rate were measured."""
+
+
+def waited(exponentials: Column, flop: Column, one: float, *, products: float = 1.0) -> Column:
+    """Time of attention over that of as many FLOP in heads of 128. [operator, 1]
+
+    A fused kernel takes an exponential for every pair of a query and a key, and the narrower a
+    head, the fewer products go with it.
+
+    Args:
+        exponentials: that it takes; 0 for what takes none beside its products.
+        flop: of the same pass.
+        one: FLOP in the time of one.
+        products: of the pass, over those of a forward pass.
+
+    Source: shah2024, section 2.2 (512 FLOP for each exponential of a head of 128).
+    """
+    each, usual = exponentials / np.maximum(flop, 1.0), 1.0 / (USUAL * products)
+    found: Column = np.where(exponentials > 0, (1.0 + one * each) / (1.0 + one * usual), 1.0)
     return found
 
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from foretrain.plan.table import PlanTable
 from foretrain.step.collective import Exchange
-from foretrain.step.compute import operator_times, together
-from foretrain.step.hosts import slowest
+from foretrain.step.compute import operator_times, slowest, together
 from foretrain.step.parts import READS as COMPUTE_READS
 from foretrain.step.parts import Part, amounts_in, by_layer, exists_in
 from foretrain.step.setting import Setting
