@@ -65,7 +65,8 @@ def kernels(g):
     """One for each operator, two for a product in the backward pass. (embedding, block, head)
 
     Embedding: the lookup, and two for what hands a batch over. Block: norm, query-key-value,
-    rotation, core, output, addition; norm, in, activation, out, addition. Head: norm, logits, four of the loss.
+    rotation, core, output, addition; norm, in, activation, out, addition. Head: norm, logits, four
+    of the loss.
     """
     plain = g.plan.attention is Attention.PLAIN
     attention = 3 if plain else 1  # scores, softmax, context
