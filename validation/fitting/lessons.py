@@ -47,9 +47,6 @@ SOURCE_ROWS = 5.0
 EASY = (0.02, 1.0)
 """Bounds of the mean absolute residual of an easy case."""
 
-SCALE = -log(1.0 - LEVEL)
-"""Of a Laplace distribution the width to either side that holds as much, over its scale."""
-
 LEAST = 0.01
 """Width to either side below which no run repeats itself."""
 
@@ -179,8 +176,7 @@ def fitted(observed: Sequence[Observed], prior: Uncertainty) -> Uncertainty:
     difficulties, weights = _difficulties(observed), _weights(observed)
     sizes = np.array([abs(it.residual) / it.situation.vague for it in observed])
     sources = len({it.source_id for it in observed})
-    chosen = np.array([_choice(it) / it.situation.vague for it in observed])
-    widenings = _fit(difficulties, (sizes, chosen), (weights, _named(prior)), sources=sources)
+    widenings = _fit(difficulties, sizes, (weights, _named(prior)), sources=sources)
     net = _net(observed) / np.exp(_wider(difficulties, widenings))
     values = dict(zip(FEATURES, widenings.tolist(), strict=True))
     publishers = len({it.publisher for it in observed})
@@ -242,45 +238,35 @@ def _added(difficulties: Columns, widenings: Columns) -> Columns:
 
 def _net(observed: Sequence[Observed]) -> Columns:
     """What of a residual an unknown choice among plans leaves to be explained."""
-    sizes = [(abs(it.residual), _choice(it)) for it in observed]
+    sizes = [
+        (abs(it.residual), it.situation.lower if it.residual < 0 else it.situation.higher)
+        for it in observed
+    ]
     left = np.array([max(0.0, size**2 - choice**2) ** 0.5 for size, choice in sizes])
     net: Columns = left / np.array([it.situation.vague for it in observed])
     return net
 
 
-def _choice(it: Observed) -> float:
-    """How far plans that may be meant reach to the side on which a run was."""
-    return it.situation.lower if it.residual < 0 else it.situation.higher
-
-
 def _fit(
-    difficulties: Columns,
-    residuals: tuple[Columns, Columns],
-    known: tuple[Columns, Columns],
-    *,
-    sources: int,
+    difficulties: Columns, sizes: Columns, known: tuple[Columns, Columns], *, sources: int
 ) -> Columns:
     """The widenings that are likeliest, beside the mean residual of an easy case.
 
-    Residuals are taken to have a Laplace distribution whose scale is the width, beside what an
-    unknown choice among plans adds to it: otherwise rows that leave much open would widen whatever
-    else they have in common. `residuals` are their sizes and that choice; `known` are the weights
-    of the rows and the widenings expected before.
+    Residuals are taken to have a Laplace distribution whose scale is the width; `known` are the
+    weights of the rows and the widenings expected before.
     """
     from scipy.optimize import minimize
 
     weights, expected = known
-    sizes, chosen = residuals[0], residuals[1] / SCALE
     trust = 1.0 / (2.0 * sources * SOURCE_ROWS * TRUST**2)
 
     def loss(values: Columns) -> tuple[float, Columns]:
         added = _added(difficulties, values[1:])
         variance = 1.0 + added.sum(axis=1, keepdims=True)
-        own = np.exp(2.0 * values[0]) * variance[:, 0]
-        wide = 0.5 * np.log(own + chosen**2)
+        wide = values[0] + 0.5 * np.log(variance[:, 0])
         over = sizes * np.exp(-wide)
         apart = values[1:] - expected
-        slope = weights * (1.0 - over) * own / (own + chosen**2)
+        slope = weights * (1.0 - over)
         steps = (difficulties * (1.0 + added) / variance).T @ slope + 2.0 * trust * apart
         return float(weights @ (wide + over) + trust * apart @ apart), np.r_[slope.sum(), steps]
 
