@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from foretrain.plan.table import PlanTable
 from foretrain.step.collective import Exchange
-from foretrain.step.compute import operator_times, together
+from foretrain.step.compute import operator_times, slowest, together
 from foretrain.step.parts import READS as COMPUTE_READS
 from foretrain.step.parts import Part, amounts_in, by_layer, exists_in
 from foretrain.step.setting import Setting
@@ -312,7 +312,8 @@ def _launched(
         full=(forward + setting.rate.checkpoint) * twice,
         selective=of_device("chosen") + setting.rate.checkpoint * (of_device("chosen") > 0),
     )
-    return forward, backward + again, of_device("weights")
+    wait = slowest(plans, setting.coefficients.host.spread)
+    return forward * wait, (backward + again) * wait, of_device("weights") * wait
 
 
 def _called(setting: Setting, plans: PlanTable, groups: Groups) -> dict[Phase, Floats]:

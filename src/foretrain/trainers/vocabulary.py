@@ -14,6 +14,7 @@ from typing import Any, Final
 from foretrain.plan.plan import CUTS, ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
 from foretrain.trainers.software import AttentionKernel, Convolutions, Execution, Update
 from foretrain.units import years
+from foretrain.workload.cross_entropy import CrossEntropy
 from foretrain.workload.eager import Kernels, Loss
 from foretrain.workload.gradients import CODECS, FP32
 from foretrain.workload.operator import Attention
@@ -253,6 +254,15 @@ HABITS: Final[Mapping[str, Term]] = MappingProxyType(
             {
                 "within": (False, "products add to the gradients of weights"),
                 "apart": (True, "gradients of weights are added up by kernels of their own"),
+            },
+        ),
+        "loss": _kind(
+            "how the loss of logits is computed",
+            {
+                "softmax": (CrossEntropy.SOFTMAX, "a softmax in fp32 and its gradient"),
+                "apart": (CrossEntropy.APART, "a loss in fp32, operation by operation"),
+                "fused": (CrossEntropy.FUSED, "a loss by one kernel, in the place of its logits"),
+                "at-once": (CrossEntropy.AT_ONCE, "a loss with its gradients in one pass"),
             },
         ),
         "convolutions": _kind(

@@ -289,6 +289,8 @@ class Operators:
     wide: Flags
     gathered: Flags
     first: Flags
+    exponentials: Floats
+    single: Flags
     reach: Floats
     seconds: Floats
     backward_seconds: Floats
@@ -390,6 +392,8 @@ def _numbers(operator: Operator) -> tuple[float, ...]:
         operator.wide,
         operator.gathered,
         operator.first,
+        operator.exponentials,
+        operator.single,
         operator.reach,
         -1.0 if operator.seconds is None else operator.seconds,
         operator.backward_seconds,
