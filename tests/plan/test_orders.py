@@ -11,9 +11,9 @@ from tests.small import cluster
 
 from foretrain.cluster.link import Level, Link, Technology
 from foretrain.plan.enumeration import ORDERS, first_order, order_counts, with_orders
-from foretrain.plan.plan import AXES, Plan, inner_members
+from foretrain.plan.plan import AXES, Plan
 from foretrain.plan.study import Space
-from foretrain.plan.table import table_of
+from foretrain.plan.table import inner_members, table_of
 
 LINK = Link(latency=1e-6, bandwidth=1e11, technology=Technology.CUSTOM)
 degrees = st.tuples(*[st.sampled_from([1, 2, 3, 4, 6, 8, 12])] * 4)

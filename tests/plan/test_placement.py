@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.plan.scalar_enumerator import shares
 
 from foretrain.plan.enumeration import ORDERS
-from foretrain.plan.plan import AXES, inner_members, neighbours
+from foretrain.plan.plan import AXES
+from foretrain.plan.table import inner_members, neighbours
 
 NODES_OF_8 = (8, 64)
 

@@ -10,8 +10,8 @@ from tests.examples import few
 from tests.random_models import decoders, expert_models
 from tests.random_nouns import plans, settings
 
-from foretrain.plan.plan import AXES, inner_members
-from foretrain.plan.table import table_of
+from foretrain.plan.plan import AXES
+from foretrain.plan.table import inner_members, table_of
 from foretrain.step.collective import exchange
 from foretrain.step.placements import any_placement, placements
 from foretrain.step.spreads import quickest, spreads

@@ -5,7 +5,7 @@ The plans of a measured run, from the columns that state its layout.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 from types import MappingProxyType
@@ -117,12 +117,8 @@ def plans_of(
             else _sends(assumptions, interleaved=chunks > 1)
         ),
     )
-    if not cuts_into(
-        "even",
-        model.cuttable_layers,
-        pipeline=degrees.pipeline,
-        chunks=degrees.pipeline * chunks,
-    ):
+    stages, layers = degrees.pipeline, model.cuttable_layers
+    if not cuts_into("even", layers, pipeline=stages, chunks=stages * chunks):
         assumptions.note(defaults.BALANCED_CUT.words)
         plan = replace(plan, cut="balanced")
     if degrees.divided:
@@ -132,15 +128,16 @@ def plans_of(
         for recompute, layers in recompute_of(run, model, assumptions)
     )
     if run.layout.zero_stage == 3 and assumptions.of("offload").value is None:
-        # Activations go to the host before anything more is computed twice, as many as must.
-        every = model.cuttable_layers
-        some = [round(every * quarters / 4) for quarters in (1, 2, 3)]
-        away = (
-            replace(first, offload=Offload.ACTIVATIONS, offload_layers=layers)
-            for layers in (*filter(None, some), 0)
-        )
-        return first, *away, *others
+        # Activations go to the host before anything more is computed twice.
+        return first, *_spilled(first, layers), *others
     return first, *others
+
+
+def _spilled(plan: Plan, every: int) -> Iterator[Plan]:
+    """A plan with activations of ever more layers on the host, by quarters of all."""
+    some = (round(every * quarters / 4) for quarters in (1, 2, 3))
+    for layers in (*filter(None, some), 0):
+        yield replace(plan, offload=Offload.ACTIVATIONS, offload_layers=layers)
 
 
 def _chunks(

@@ -25,9 +25,9 @@ from foretrain.plan.plan import (
     Schedule,
     Sends,
     Sharding,
-    inner_members,
 )
 from foretrain.plan.study import Space
+from foretrain.plan.table import inner_members
 
 Layout = tuple[tuple[int, ...], ...]
 

@@ -105,8 +105,11 @@ def parts_of(space: Space, layers: int) -> tuple[Space, ...]:
     stages = space.pipeline or range(1, layers + 1)
     whole = tuple(each for each in stages if layers % each == 0)
     others = tuple(each for each in stages if layers % each)
-    parts = {("even",): whole, uneven: others}
-    return tuple(replace(space, pipeline=some, cut=cut) for cut, some in parts.items() if some)
+    parts: tuple[tuple[tuple[Cut, ...], tuple[int, ...]], ...] = (
+        (("even",), whole),
+        (uneven, others),
+    )
+    return tuple(replace(space, pipeline=some, cut=cut) for cut, some in parts if some)
 
 
 FIXED = {each.name: each.default for each in fields(Space) if isinstance(each.default, tuple)}

@@ -101,10 +101,10 @@ def best_plans(
     )
     if known and not exhaustive:
         found.recalled = recall(study, settings, known, found=aside)
-    told = progress or (lambda _: None)
 
     def tell() -> None:
-        told(found.progress(study.objective))
+        if progress is not None:
+            progress(found.progress(study.objective))
 
     places = () if exhaustive else surveys(study, settings)
     if exhaustive:
@@ -115,9 +115,8 @@ def best_plans(
     ranking = _ranked(study, coefficients, found, stop=ask)
     if not ranking:
         raise _nothing(study, found, coefficients)
-    plans = proposed(
-        study, coefficients, found=found, ranking=ranking, money=spent.several, stop=ask
-    )
+    money = spent.several
+    plans = proposed(study, coefficients, found=found, ranking=ranking, money=money, stop=ask)
     safety = None
     if trade_offs and found.rejected[RISK] and not ask():
         places = places or surveys(study, settings)

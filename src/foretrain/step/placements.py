@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.plan.plan import AXES, inner_members, neighbours
-from foretrain.plan.table import Column, PlanTable, Rows, distinct
+from foretrain.plan.plan import AXES
+from foretrain.plan.table import Column, PlanTable, Rows, distinct, inner_members, neighbours
 from foretrain.step.collective import Exchange, exchange, send
 from foretrain.step.collectives.line import Line
 from foretrain.step.setting import Holding, Setting

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import TypedDict
 
 import numpy as np
 
 from foretrain import remark
 from foretrain.cluster.cluster import cost, energy
+from foretrain.coefficients.intervals import Spread
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.plan.study import JobPlan
 from foretrain.plan.table import table_of
@@ -267,13 +269,6 @@ def _estimate(
     flop, tokens = model_flop(workload.model), workload.model.tokens
     useful, top = flop * rate / plan.devices, peak(cluster.device, workload.precision)
     price = cost(cluster, seconds, devices=plan.devices)
-    whole, low, high = (
-        _whole(job, factor) for factor in (1.0, spread.low_factor, spread.high_factor)
-    )
-    bill, least, most = (
-        None if each is None else cost(cluster, each, devices=plan.devices)
-        for each in (whole, low, high)
-    )
     told = confidence(setting, situation)
     return Estimate(
         plan=plan,
@@ -295,18 +290,42 @@ def _estimate(
         epoch_time=None if workload.epoch_samples is None else workload.epoch_samples / rate,
         start_time=job.start_time,
         goodput=job.goodput,
-        time_to_train=whole,
-        time_to_train_low=low,
-        time_to_train_high=high,
-        cost_to_train=bill,
-        cost_to_train_low=least,
-        cost_to_train_high=most,
+        **_to_train(setting, plan, job, spread=spread),
         job=job,
         fits=settled.reason is None,
         reason=settled.reason,
         confidence=told,
         warnings=(*settled.warnings, *unlike(told)),
         sources=sources(setting),
+    )
+
+
+class _ToTrain(TypedDict):
+    """Seconds and dollars of a whole job with both ends, where they are known."""
+
+    time_to_train: float | None
+    time_to_train_low: float | None
+    time_to_train_high: float | None
+    cost_to_train: float | None
+    cost_to_train_low: float | None
+    cost_to_train_high: float | None
+
+
+def _to_train(setting: Setting, plan: Plan, job: JobTime, *, spread: Spread) -> _ToTrain:
+    whole, low, high = (
+        _whole(job, factor) for factor in (1.0, spread.low_factor, spread.high_factor)
+    )
+    bill, least, most = (
+        None if each is None else cost(setting.cluster, each, devices=plan.devices)
+        for each in (whole, low, high)
+    )
+    return _ToTrain(
+        time_to_train=whole,
+        time_to_train_low=low,
+        time_to_train_high=high,
+        cost_to_train=bill,
+        cost_to_train_low=least,
+        cost_to_train_high=most,
     )
 
 

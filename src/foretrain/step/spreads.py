@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from foretrain.plan.choices import divisors
-from foretrain.plan.plan import AXES, Members, neighbours
-from foretrain.plan.table import Column, Rows, distinct
+from foretrain.plan.plan import AXES
+from foretrain.plan.table import Column, Members, Rows, distinct, neighbours
 from foretrain.step.collective import Exchange, Inside, Menu, menu_of, send, shortened
 from foretrain.step.collectives.line import Line
 from foretrain.step.collectives.network import Network

@@ -15,14 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
-from foretrain.workload.operator import (
-    Attention,
-    Matrices,
-    Operator,
-    OperatorKind,
-    Pixels,
-    Split,
-)
+from foretrain.workload.operator import Attention, Matrices, Operator, OperatorKind, Pixels, Split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,7 +315,6 @@ class Operators:
 
     def split_is(self, *splits: Split) -> Flags:
         """Which operators the tensor axis divides in one of these ways. [operator, 1]"""
-        # Asked some forty times of every table: np.isin takes ten times as long for so few.
         return reduce(or_, (self.split == _SPLITS.index(split) for split in splits))
 
 

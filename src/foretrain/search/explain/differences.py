@@ -16,9 +16,9 @@ from foretrain.plan.plan import (
     Plan,
     Schedule,
     Sharding,
-    inner_members,
 )
 from foretrain.plan.study import Objective
+from foretrain.plan.table import inner_members
 from foretrain.search.result import Difference
 from foretrain.step.result import Estimate, Parts
 from foretrain.workload.operator import Attention
