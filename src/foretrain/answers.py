@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from keyword import iskeyword
 from typing import Final, NamedTuple
 
 
@@ -31,8 +32,8 @@ class Answer(NamedTuple):
 
     @property
     def function(self) -> str:
-        """Its name in Python."""
-        return self.name.replace("-", "_")
+        """Its name in Python, which keeps some words for itself."""
+        return self.name.replace("-", "_") + "_" * iskeyword(self.name)
 
     def __call__(self, question: object, **more: object) -> object:
         """The answer to a question."""
@@ -60,6 +61,12 @@ ANSWERS: Final = (
         "largest", "search.largest", "search.largest:Largest", "search.report.search:largest_report"
     ),
     Answer("mixed", "search.mixed", "step.pair:MixedResult", "search.report.mixed:mixed_report"),
+    Answer(
+        "export", "search.export", "search.export:Exported", "search.export:export_report"
+    ),
+    Answer(
+        "import", "search.import_files", "search.import_files:Imported", "search.import_files:import_report"
+    ),
     Answer("scale", "queueing.scale", "queueing.scaled:Scaled", "queueing.report:scale_report"),
     Answer("simulate", "jobs.simulate", "jobs.result:Simulated", "jobs.report:simulate_report"),
     Answer(

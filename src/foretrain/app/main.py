@@ -18,6 +18,7 @@ from foretrain.app.commands.calibrate import calibrate
 from foretrain.app.commands.catalogue import catalogue
 from foretrain.app.commands.doctor import doctor
 from foretrain.app.commands.ensemble import ensemble
+from foretrain.app.commands.launch import export, import_
 from foretrain.app.commands.scale import scale
 from foretrain.app.commands.schema import schema
 from foretrain.app.commands.search import search
@@ -51,6 +52,8 @@ for verb in ANSWERS:
         app.command(verb.name)(of_study(verb))
 for command in (search, scale, simulate, calibrate, validate, catalogue, schema, doctor):
     app.command()(command)
+app.command()(export)
+app.command("import")(import_)
 app.add_typer(ensemble, name="ensemble")
 
 

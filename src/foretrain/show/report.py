@@ -30,6 +30,13 @@ class Bullets:
     texts: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """A text whose lines stay as they are, however long."""
+
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pieces:
     """Pieces of a whole, each with its amount and share.
@@ -74,7 +81,19 @@ class Paper:
     block: Block
 
 
-Block = str | Note | Strong | Bullets | tuple[Fact, ...] | Pieces | Table | Drawing | Screen | Paper
+Block = (
+    str
+    | Note
+    | Strong
+    | Bullets
+    | Verbatim
+    | tuple[Fact, ...]
+    | Pieces
+    | Table
+    | Drawing
+    | Screen
+    | Paper
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

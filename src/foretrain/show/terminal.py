@@ -17,7 +17,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from foretrain.errors import shortened
-from foretrain.show.report import AnswerReport, Block, Bullets, Note, Pieces, Strong
+from foretrain.show.report import AnswerReport, Block, Bullets, Note, Pieces, Strong, Verbatim
 from foretrain.show.table import Column, Fact, Table
 from foretrain.show.words import in_one_unit, percent, written
 
@@ -94,6 +94,19 @@ class TerminalBar:
         yield Segment(("#" if options.ascii_only else "█") * cells, BAR_STYLE)
 
 
+class _AsItIs:
+    """Lines that nobody folds, for they are copied from a terminal."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Called by rich."""
+        for line in self.text.splitlines():
+            yield Segment(line)
+            yield Segment.line()
+
+
 def drawn(report: AnswerReport) -> Group:
     """What a terminal shows of a report."""
     lines: list[RenderableType] = []
@@ -121,6 +134,8 @@ def _block(block: Block) -> Iterator[RenderableType]:
             yield Text(f"\n{text}", style="bold")
         case Bullets(texts=texts):
             yield Padding(Text("\n".join(texts)), (0, 0, 1, 2))
+        case Verbatim(text=text):
+            yield _AsItIs(text)
         case tuple():
             yield _facts(block)
         case Pieces():

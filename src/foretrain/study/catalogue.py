@@ -29,7 +29,7 @@ Noun = TypeVar("Noun")
 Entry = dict[str, Any]
 ABOUT = ("family", "summary", "aliases", "like")
 OWN = (*ABOUT, "price")
-NESTED = ("can", "options", "habits", "flags")
+NESTED = ("can", "options", "habits", "launch", "flags", "unset", "unread", "ignored")
 """Tables of which an entry that is like another one keeps the keys that it does not write."""
 
 FOLDERS: Mapping[str, str] = MappingProxyType(

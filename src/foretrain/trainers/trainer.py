@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from foretrain.errors import InputError, nearest
+from foretrain.trainers.flags import SILENT, Dialect
 from foretrain.trainers.vocabulary import ABILITIES, HABITS, OPTIONS, Term
 
 PATTERNS: Final = (
@@ -203,6 +204,7 @@ class Trainer:
         options: what may be set, by the keys of `OPTIONS`.
         habits: what is not for setting, by the keys of `HABITS`.
         recognised: of which runs it is the software, up to the release; of any of these.
+        dialect: what its files and its command line call the keys of a study.
     """
 
     name: str
@@ -216,6 +218,7 @@ class Trainer:
     options: tuple[Feature, ...] = ()
     habits: tuple[Feature, ...] = ()
     recognised: tuple[Where, ...] = ()
+    dialect: Dialect = SILENT
 
     def __post_init__(self) -> None:
         told = [

@@ -1,0 +1,453 @@
+"""Reading: what a trainer's options say of a study, option by option, and what is not understood.
+
+Nothing is guessed: an option that nobody knows, one that another contradicts, a variable that
+nobody sets are each a line of what is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from foretrain.errors import nearest
+from foretrain.launch.derived import DERIVED, Derived, replicas_of
+from foretrain.launch.option import Option
+from foretrain.trainers.flags import Fact, Facts, Flag
+from foretrain.trainers.trainer import Trainer
+
+
+class Why(StrEnum):
+    """Why an option is not understood, or not taken as it is written."""
+
+    VARIABLE = "variable"
+    UNKNOWN = "unknown"
+    VALUE = "value"
+    UNPRICED = "unpriced"
+    OTHER_RELEASE = "other-release"
+    CONFLICT = "conflict"
+    FOLLOWS = "follows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understood:
+    """An option that was understood.
+
+    Attributes:
+        place: where it stands; empty where nobody writes it and the trainer's own value holds.
+        option: its name.
+        value: what is written.
+        key: what of a study it says.
+        taken: for what it was taken.
+    """
+
+    place: str
+    option: str
+    value: str
+    key: str
+    taken: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotUnderstood:
+    """An option that may change time or memory, and was not taken as it is written.
+
+    Attributes:
+        place: where it stands.
+        option: its name.
+        value: what is written.
+        kind: why.
+        subject: what it is about: a variable, values that are known, another option, a release.
+        taken: for what it was taken; empty where it was left out.
+    """
+
+    place: str
+    option: str
+    value: str
+    kind: Why
+    subject: str
+    taken: str = ""
+
+    def __str__(self) -> str:
+        """The sentence."""
+        sentence = SENTENCES[self.kind].format(subject=self.subject, value=self.value)
+        taken = f" It is taken for {self.taken}." if self.taken else " It is left out."
+        return f"{sentence}{taken}"
+
+
+SENTENCES: Final[Mapping[Why, str]] = {
+    Why.VARIABLE: "Nobody sets {subject}.",
+    Why.UNKNOWN: "No option of this trainer that is known here.{subject}",
+    Why.VALUE: "{value} is no value that is known here; known: {subject}.",
+    Why.UNPRICED: "It sets {subject}, which may matter and is not priced.",
+    Why.OTHER_RELEASE: "It is an option of {subject}.",
+    Why.CONFLICT: "It contradicts {subject}.",
+    Why.FOLLOWS: "Nothing follows from it without {subject}.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ignored:
+    """Options that change neither time nor memory.
+
+    Attributes:
+        about: what they are about.
+        options: their names.
+    """
+
+    about: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What options say.
+
+    Attributes:
+        facts: values by key.
+        places: where the option stands that gave each.
+        understood: option by option.
+        not_understood: likewise.
+        ignored: by what they are about.
+    """
+
+    facts: Facts
+    places: Mapping[str, str]
+    understood: tuple[Understood, ...]
+    not_understood: tuple[NotUnderstood, ...]
+    ignored: tuple[Ignored, ...]
+
+
+class Tongues:
+    """The dialects in which the options of a run may be written, its trainer's own first."""
+
+    def __init__(self, trainer: Trainer, others: Sequence[Trainer] = ()) -> None:
+        """The dialects of a trainer and of those whose files stand beside its own.
+
+        Args:
+            trainer: who runs.
+            others: every trainer of the catalogue.
+        """
+        self.trainer = trainer
+        beside = [_newest(others, family, trainer) for family in trainer.dialect.families]
+        self.dialects = [trainer.dialect, *(each.dialect for each in beside if each)]
+        self.releases = sorted(
+            (it for it in others if it.family == trainer.family and it.name != trainer.name),
+            key=lambda it: it.date,
+            reverse=True,
+        )
+
+    def named(self, name: str) -> str:
+        """The name under which an option is known; hyphens and underscores are alike."""
+        known = (each for each in _spellings(name) if any(it.knows(each) for it in self.dialects))
+        return next(known, name)
+
+    def flag(self, name: str) -> tuple[Flag, int] | None:
+        """The flag of a name, and its rank among all."""
+        for place, dialect in enumerate(self.dialects):
+            if found := dialect.flag(name):
+                return found, place * RANKS + dialect.flags.index(found)
+        return None
+
+    def other(self, name: str) -> tuple[str, Flag | None] | None:
+        """Another release that has an option, and the flag that it is there."""
+        for each in _spellings(name):
+            for trainer in self.releases:
+                if trainer.dialect.knows(each):
+                    return trainer.name, trainer.dialect.flag(each)
+        return None
+
+    def unread(self, name: str) -> str | None:
+        """What an option is about that matters and is not priced."""
+        return next((it.unread[name] for it in self.dialects if name in it.unread), None)
+
+    def ignored(self, name: str) -> str | None:
+        """What an option is about that changes neither time nor memory."""
+        return next((it.ignored[name] for it in self.dialects if name in it.ignored), None)
+
+    def names(self) -> list[str]:
+        """Every option that is known."""
+        return [
+            name
+            for it in self.dialects
+            for name in (*(flag.name for flag in it.flags), *it.unread, *it.ignored)
+        ]
+
+
+RANKS: Final = 10_000
+
+
+def _spellings(name: str) -> tuple[str, str, str]:
+    return name, name.replace("_", "-"), name.replace("-", "_")
+
+
+def _newest(trainers: Sequence[Trainer], family: str, beside: Trainer) -> Trainer | None:
+    """Of a family, the newest release that was out with another trainer."""
+    found = [it for it in trainers if it.family == family and it.dialect]
+    out = [it for it in found if it.date <= beside.date] or found[:1]
+    return max(out, key=lambda it: it.date, default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claim:
+    """What one option says of one key."""
+
+    key: str
+    value: Fact
+    option: Option
+    rank: int
+    refines: bool = False
+    times: bool = False
+
+
+@dataclass(slots=True)
+class _State:
+    """What a reader has found so far."""
+
+    facts: dict[str, Fact] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
+    claims: list[_Claim] = field(default_factory=list)
+    understood: list[Understood] = field(default_factory=list)
+    told: list[NotUnderstood] = field(default_factory=list)
+    ignored: dict[str, list[str]] = field(default_factory=dict)
+
+    def tell(self, option: Option, kind: Why, subject: str, taken: str = "") -> None:
+        """Note an option that is not understood."""
+        self.told.append(
+            NotUnderstood(
+                place=str(option.place),
+                option=option.name,
+                value=shown(option.value),
+                kind=kind,
+                subject=subject,
+                taken=taken,
+            )
+        )
+
+
+def shown(value: Fact) -> str:
+    """A value as people read it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def read(options: Iterable[Option], tongues: Tongues, *, given: Iterable[Option] = ()) -> Reading:
+    """What options say of a study.
+
+    Args:
+        options: of the trainer, in the order in which they are written; a later one counts.
+        tongues: the dialects that it knows.
+        given: options whose name is a key: of launchers, and of who asks.
+    """
+    state = _State()
+    for place, option in enumerate(given):
+        if option.unset:
+            state.tell(option, Why.VARIABLE, ", ".join(option.unset))
+        else:
+            rank = place - RANKS
+            state.claims.append(_Claim(key=option.name, value=option.value, option=option, rank=rank))
+    for option in _last(options, state):
+        _claim(option, tongues, state)
+    _settle(state)
+    _follow(state)
+    _unset(state, tongues)
+    _follow(state)
+    data = replicas_of(state.facts)
+    if data is not None:
+        state.facts.setdefault("plan.data", data)
+    return Reading(
+        facts=state.facts,
+        places=state.places,
+        understood=tuple(state.understood),
+        not_understood=tuple(state.told),
+        ignored=tuple(
+            Ignored(about=about, options=tuple(dict.fromkeys(names)))
+            for about, names in state.ignored.items()
+        ),
+    )
+
+
+def _last(options: Iterable[Option], state: _State) -> list[Option]:
+    """Each option once: the last one counts, and one that says otherwise is told."""
+    found: dict[str, Option] = {}
+    for option in options:
+        name = option.name.replace("_", "-")
+        before = found.get(name)
+        if before is not None and before.value != option.value:
+            subject = f"{option.name} at {option.place}, which comes later"
+            state.tell(before, Why.CONFLICT, subject, f"{option.name} {shown(option.value)}")
+        found[name] = option
+    return list(found.values())
+
+
+def _claim(option: Option, tongues: Tongues, state: _State) -> None:
+    """What an option says of keys, or why it says nothing."""
+    name = tongues.named(option.name)
+    flagged = tongues.flag(name)
+    if flagged is not None:
+        _sets(option, flagged[0], flagged[1], state)
+    elif (about := tongues.ignored(name)) is not None:
+        state.ignored.setdefault(about, []).append(option.name)
+    elif (matters := tongues.unread(name)) is not None:
+        if option.value is not False:
+            state.tell(option, Why.UNPRICED, matters)
+    elif (other := tongues.other(name)) is not None:
+        release, flag = other
+        before = len(state.claims)
+        if flag is not None and not option.unset:
+            _sets(option, flag, -1, state)
+        taken = ", ".join(f"{it.key} = {shown(it.value)}" for it in state.claims[before:])
+        state.tell(option, Why.OTHER_RELEASE, f"{release}, not of {tongues.trainer.name}", taken)
+    else:
+        state.tell(option, Why.UNKNOWN, nearest(name, tongues.names()))
+
+
+def _sets(option: Option, flag: Flag, rank: int, state: _State) -> None:
+    """The keys that an option sets by what its flag says."""
+    if option.unset:
+        state.tell(option, Why.VARIABLE, ", ".join(option.unset))
+        return
+    words = {word.lower(): sets for word, sets in flag.words}
+    said = shown(option.value).lower()
+    pairs = words.get(said)
+    if pairs is None and flag.key and not (option.value is True and said not in words and _counts(flag)):
+        pairs = ((flag.key, option.value),)
+    if pairs is None:
+        if option.value is not False:
+            known = ", ".join(word for word, _ in flag.words) or "a value"
+            state.tell(option, Why.VALUE, known)
+        return
+    if not pairs:
+        state.understood.append(_understood(option, "", "nothing that changes a step"))
+    state.claims += [
+        _Claim(
+            key=key, value=value, option=option, rank=rank, refines=flag.refines, times=flag.times
+        )
+        for key, value in pairs
+    ]
+
+
+def _counts(flag: Flag) -> bool:
+    """Whether a flag is of a key that is never true or false."""
+    return flag.key not in BOOLEAN
+
+
+BOOLEAN: Final = frozenset(
+    {
+        *("plan.sequence_parallel", "plan.reshard"),
+        *("model.gated", "model.tied", "model.bias", "model.dropout", "model.query_norms"),
+        *("model.attention_bias", "model.layer_norm"),
+    }
+)
+
+
+def _understood(option: Option, key: str, taken: str) -> Understood:
+    return Understood(
+        place=str(option.place), option=option.name, value=shown(option.value), key=key, taken=taken
+    )
+
+
+def _settle(state: _State) -> None:
+    """One value of each key: factors are multiplied, what refines counts more, the rest agrees."""
+    for key in dict.fromkeys(each.key for each in state.claims):
+        about = [each for each in state.claims if each.key == key]
+        about.sort(key=lambda it: (it.refines, it.rank))
+        chosen = about[-1]
+        value = chosen.value
+        if all(each.times for each in about):
+            value = _product([each.value for each in about])
+        for each in about[:-1]:
+            if each.times or chosen.refines or each.value == chosen.value:
+                continue
+            subject = f"{chosen.option.name} at {chosen.option.place}"
+            state.tell(each.option, Why.CONFLICT, subject, f"{key} = {shown(chosen.value)}")
+        state.facts[key] = value
+        state.places[key] = str(chosen.option.place)
+        state.understood += [
+            _understood(each.option, key, shown(value)) for each in about if each.value == chosen.value or each.times
+        ]
+
+
+def _product(values: Sequence[Fact]) -> Fact:
+    """Factors multiplied; one that is negative takes what is left, which is not known here."""
+    found = 1
+    for each in values:
+        if not isinstance(each, int) or each < 0:
+            return -1
+        found *= each
+    return found
+
+
+def _follow(state: _State) -> None:
+    """What follows from counts that studies do not have."""
+    for derived in DERIVED:
+        if derived.key not in state.facts or f"done {derived.key}" in state.places:
+            continue
+        found = derived.into(state.facts, state.facts[derived.key])
+        if found is None:
+            _lacking(derived, state)
+            continue
+        state.places[f"done {derived.key}"] = ""
+        for key, value in found.items():
+            _take(state, derived, key, value)
+
+
+def _take(state: _State, derived: Derived, key: str, value: Fact) -> None:
+    """A key that follows; one that is given and says otherwise stays as it is given."""
+    place = state.places.get(derived.key, "")
+    known = state.facts.get(key)
+    if known is not None and known != value and key in state.places:
+        state.told.append(
+            NotUnderstood(
+                place=place,
+                option=derived.key,
+                value=shown(state.facts[derived.key]),
+                kind=Why.CONFLICT,
+                subject=f"{key} = {shown(known)} at {state.places[key] or 'its own place'}",
+                taken=f"{key} = {shown(known)}",
+            )
+        )
+        return
+    state.facts[key] = value
+    state.places.setdefault(key, place)
+    if known is None:
+        state.understood.append(
+            Understood(
+                place=place,
+                option=derived.key,
+                value=shown(state.facts[derived.key]),
+                key=key,
+                taken=shown(value),
+            )
+        )
+
+
+def _lacking(derived: Derived, state: _State) -> None:
+    """Tell, once, that nothing follows from a count that somebody gave."""
+    place = state.places.get(derived.key)
+    if place is None or any(it.kind is Why.FOLLOWS and it.option == derived.key for it in state.told):
+        return
+    lacking = [key for key in derived.needs if key not in state.facts]
+    subject = ", ".join(lacking) or "degrees that go with it and the devices that take part"
+    value = shown(state.facts[derived.key])
+    state.told.append(
+        NotUnderstood(
+            place=place, option=derived.key, value=value, kind=Why.FOLLOWS, subject=subject
+        )
+    )
+
+
+def _unset(state: _State, tongues: Tongues) -> None:
+    """What is so where no option speaks of a key."""
+    # What a count stood for that is known now need not be told any more.
+    state.told = [it for it in state.told if it.kind is not Why.FOLLOWS]
+    for dialect in tongues.dialects:
+        for key, value in dialect.unset:
+            meant = state.facts.get(value, value) if isinstance(value, str) else value
+            if key in state.facts or (isinstance(meant, str) and meant.startswith("plan.")):
+                continue
+            state.facts[key] = meant
+            if key.startswith(("plan.", "workload.", "options.")):
+                state.understood.append(
+                    Understood(place="", option="", value="", key=key, taken=shown(meant))
+                )

@@ -1,0 +1,286 @@
+"""export: with which files does a trainer run a plan, and what is predicted of it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Final
+
+from foretrain.coefficients.coefficients import Coefficients
+from foretrain.errors import InputError, nearest
+from foretrain.launch.around import LAUNCHERS, Start
+from foretrain.launch.facts import facts_of, unheard, value_of
+from foretrain.launch.forms import FILES, LINES
+from foretrain.launch.reading import Tongues, shown
+from foretrain.launch.writing import Wrote, in_form, write
+from foretrain.plan.legality import kind_problems
+from foretrain.plan.plan import Plan
+from foretrain.plan.study import Space, Study
+from foretrain.search.search import search
+from foretrain.show.document import Provenance
+from foretrain.show.provenance import of_study
+from foretrain.show.report import AnswerReport, Bullets, Note, ReportSection, Verbatim
+from foretrain.show.words import span, written
+from foretrain.step.estimate import estimate
+from foretrain.step.result import Estimate
+from foretrain.step.software import habitual
+from foretrain.study import catalogue
+from foretrain.study.coefficients import DEFAULT
+from foretrain.study.trainers import KIND, trainers
+from foretrain.trainers.chosen import Chosen, against, chosen_of
+from foretrain.trainers.trainer import Trainer
+from foretrain.units import BYTES, DOLLARS, SECONDS
+
+HABITS: Final = frozenset({"plan.sends"})
+"""Fields of a plan that no trainer has an option for: it does as it does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedFile:
+    """A file.
+
+    Attributes:
+        name: of it.
+        text: what it holds.
+    """
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """Something that a study says and that no file of the trainer holds.
+
+    Attributes:
+        key: which.
+        value: what the study says.
+        read: for what the files are read instead; empty where they say nothing of it.
+    """
+
+    key: str
+    value: str
+    read: str
+
+    def __str__(self) -> str:
+        """The sentence."""
+        instead = f"; the files are read as {self.read}" if self.read else ""
+        return f"{self.key} = {self.value}: no option says so{instead}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """The files that run a plan.
+
+    Attributes:
+        trainer: name of the entry for which they are written.
+        release: of that.
+        launcher: what starts it.
+        plan: in words.
+        files: to be written beside each other.
+        left: what they do not hold.
+        estimate: what is predicted.
+        inputs: hash of the study.
+    """
+
+    trainer: str
+    release: str
+    launcher: str
+    plan: str
+    files: tuple[ExportedFile, ...]
+    left: tuple[Left, ...]
+    estimate: Estimate
+    inputs: str
+
+
+def export(
+    study: Study,
+    *,
+    to: str,
+    launcher: str = "torchrun",
+    name: str = "train",
+    coefficients: Coefficients = DEFAULT,
+) -> Exported:
+    """The files with which a trainer runs the plan of a study, or the best one that is found.
+
+    Args:
+        study: with one plan, or a space of them.
+        to: a trainer of the catalogue, or a family for its newest release.
+        launcher: what starts it: torchrun, slurm, kubernetes, skypilot.
+        name: of the job, and of the files.
+        coefficients: how well hardware and software do.
+
+    Raises:
+        InputError: the trainer has no files that are known here, or cannot be told the plan; each
+            field with the release.
+        NoPlanFits: the study leaves the plan open, and none fits.
+    """
+    if launcher not in LAUNCHERS:
+        known = ", ".join(LAUNCHERS)
+        raise InputError(f"unknown launcher '{launcher}'.{nearest(launcher, LAUNCHERS)} Known: {known}.")
+    if told := kind_problems(study):
+        raise InputError("\n".join(told))
+    trainer = target(to, chosen_of(study))
+    study, found = _predicted(_with(study, trainer), coefficients)
+    plan, chosen = found.plan, chosen_of(study)
+    assert chosen is not None, "the study was given a trainer"
+    quiet = {*unheard(plan, study), *HABITS}
+    facts = {key: it for key, it in facts_of(study, plan, trainer).items() if key not in quiet}
+    wrote = write(facts, Tongues(trainer))
+    refused = [*against(trainer, plan), *_refused(wrote, trainer)]
+    if refused:
+        raise InputError("\n".join(dict.fromkeys(refused)))
+    source = of_study(study, coefficients=coefficients)
+    start = _start(study, found, trainer, wrote, comments=comments(found, trainer, source), name=name)
+    files = {**start.files, **LAUNCHERS[launcher](start)}
+    return Exported(
+        trainer=trainer.name,
+        release=trainer.release,
+        launcher=launcher,
+        plan=str(plan),
+        files=tuple(ExportedFile(name=each, text=text) for each, text in files.items()),
+        left=tuple(_left(wrote, plan, chosen)),
+        estimate=found,
+        inputs=source.inputs,
+    )
+
+
+def target(to: str, stated: Chosen | None) -> Trainer:
+    """The trainer for which files are written: a release, or of a family the one that is meant.
+
+    Args:
+        to: of a release or a family.
+        stated: what the study says of its software, whose release is taken where it is of the
+            family.
+
+    Raises:
+        InputError: it has no files that are known here.
+    """
+    every = trainers()
+    found = next(each for each in every if each.name == catalogue.find(KIND, to))
+    by_family = found.name != to.lower()
+    if by_family and stated is not None and stated.trainer.family == found.family:
+        found = stated.trainer
+    if found.dialect:
+        return found
+    able = [each for each in every if each.family == found.family and each.dialect]
+    if by_family and able:
+        return max(able, key=lambda each: each.date)
+    have = sorted({each.name for each in able} or {each.name for each in every if each.dialect})
+    raise InputError(f"no files of {found.name} are known here. Known: {', '.join(have)}.")
+
+
+def _with(study: Study, trainer: Trainer) -> Study:
+    """A study that is run by a trainer; options of another one say nothing to it."""
+    stated = chosen_of(study)
+    if stated is not None and stated.name == trainer.name:
+        return study
+    given = tuple(each.name for each in fields(Space) if getattr(study.space, each.name) is not None)
+    return replace(study, trainer=Chosen(trainer=trainer, stated=given))
+
+
+def _predicted(study: Study, coefficients: Coefficients) -> tuple[Study, Estimate]:
+    """The estimate of a study's one plan; of the best one where it leaves some open."""
+    open_to = [getattr(study.space, each.name) for each in fields(Space)]
+    several = study.offers or study.maximise or study.space.micro_batch is None
+    if not several and all(it is None or len(it) == 1 for it in open_to):
+        return study, estimate(study, coefficients=coefficients)
+    best = search(study, coefficients=coefficients).best
+    cluster = next(
+        (it.cluster for it in study.choices if it.cluster.name == best.cluster), study.cluster
+    )
+    if cluster.nodes != best.nodes:
+        from foretrain.cluster.offer import part
+
+        cluster = part(cluster, best.nodes)
+    return replace(study, cluster=cluster, offers=()), best.estimate
+
+
+def _refused(wrote: Wrote, trainer: Trainer) -> Iterator[str]:
+    """Fields of a plan that a trainer cannot be told."""
+    for key, (value, back) in wrote.lost.items():
+        if key.startswith("plan."):
+            told = f"; the nearest it can say is {shown(back)}" if back is not None else ""
+            yield (
+                f"{key}: {trainer.family} {trainer.release} ({trainer.name}) has no option that "
+                f"says {shown(value)}{told}."
+            )
+
+
+def _left(wrote: Wrote, plan: Plan, chosen: Chosen) -> Iterator[Left]:
+    """What is lost beside the plan; of its habits, what a trainer does otherwise."""
+    usual = habitual(chosen, plan).sends
+    if plan.pipeline > 1 and plan.sends is not usual:
+        yield Left(key="plan.sends", value=shown(value_of(plan.sends)), read=shown(value_of(usual)))
+    for key, (value, back) in wrote.lost.items():
+        if not _told_by_sizes(key, wrote):
+            yield Left(key=key, value=shown(value), read="" if back is None else shown(back))
+
+
+def _told_by_sizes(key: str, wrote: Wrote) -> bool:
+    """Whether a model's name is lost, and all of its sizes are not; or the other way round."""
+    sizes = [each.key for each in wrote.options if each.key.startswith("model.")]
+    if key == "workload.model":
+        return len(sizes) > 3
+    named = any("workload.model" in it.key or "model_size" in it.key for it in wrote.options)
+    return key.startswith("model.") and named
+
+
+def comments(found: Estimate, trainer: Trainer, source: Provenance) -> tuple[str, ...]:
+    """What a file says of itself: its release, the prediction, and where that is from."""
+    release = f"{trainer.family} {trainer.release}".strip()
+    step = written(SECONDS, found.step_time)
+    between = span(found.step_time_low, found.step_time_high, SECONDS)
+    memory = written(BYTES, found.memory.total)
+    paid = "" if found.cost_per_step is None else f", {written(DOLLARS, found.cost_per_step)} a step"
+    return (
+        f"Written by foretrain {source.version} for {release} ({trainer.name}).",
+        f"Plan: {found.plan}",
+        f"Predicted: step {step} ({between}), memory {memory} of a device{paid}.",
+        f"Study {source.inputs}, coefficients {source.coefficients}.",
+    )
+
+
+def _start(
+    study: Study,
+    found: Estimate,
+    trainer: Trainer,
+    wrote: Wrote,
+    *,
+    comments: Sequence[str],
+    name: str,
+) -> Start:
+    """What is started: the trainer's own file, and its command line."""
+    dialect = trainer.dialect
+    options = wrote.options
+    form = dialect.form
+    files: dict[str, str] = {}
+    if form is not None and not form.in_shell:
+        files[dialect.file] = FILES[form](tuple(in_form(options, form)), comments)
+    arguments = [line for each in LINES for line in LINES[each](in_form(options, each))]
+    return Start(
+        name=name,
+        comments=tuple(comments),
+        command=dialect.command.replace("{file}", dialect.file),
+        arguments=tuple(arguments),
+        nodes=study.cluster.nodes,
+        node_devices=study.cluster.node_devices,
+        device=study.cluster.device.name,
+        files=files,
+    )
+
+
+def export_report(study: Study, found: Exported) -> AnswerReport:
+    """What is said of files."""
+    files = tuple(
+        ReportSection(name=f"file-{place}", title=each.name, body=(Verbatim(each.text.rstrip("\n")),))
+        for place, each in enumerate(found.files)
+    )
+    left = tuple(map(str, found.left))
+    said = ReportSection(
+        name="left",
+        title="What the files do not hold",
+        body=(Bullets(left), Note("Bring it in the script that they start.")) if left else (),
+    )
+    title = f"{found.trainer}, started by {found.launcher}"
+    return AnswerReport(kind="Export", title=title, sections=(*files, said))
