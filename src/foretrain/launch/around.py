@@ -94,12 +94,11 @@ def kubernetes(start: Start) -> dict[str, str]:
                 "numProcPerNode": start.node_devices,
                 "resourcesPerNode": {"limits": {"nvidia.com/gpu": start.node_devices}},
                 "command": ["bash", "-c"],
+                "args": [script],
             },
         },
     }
-    lines = [*_commented(start), *yaml_lines(job), "      args:", "        - |"]
-    lines += [f"          {each}".rstrip() for each in script.splitlines()]
-    return {f"{start.name}.yaml": "\n".join(lines) + "\n"}
+    return {f"{start.name}.yaml": "\n".join([*_commented(start), *yaml_lines(job)]) + "\n"}
 
 
 def skypilot(start: Start) -> dict[str, str]:

@@ -12,6 +12,7 @@ from math import prod
 from typing import Final
 
 from foretrain.trainers.flags import Fact, Facts
+from foretrain.workload.library.entries import known
 
 Found = Mapping[str, Fact] | None
 """Keys that follow; None where they cannot."""
@@ -243,8 +244,11 @@ def _devices_into(facts: Facts, value: Fact) -> Found:
 
 
 def _named(facts: Facts, value: Fact) -> Found:
-    family = facts.get("model_family")
-    return {"workload.model": f"{family}-{str(value).lower()}"} if family else None
+    """The model of the library of a family and a size; of some families there is one alone."""
+    family = str(facts.get("model_family", ""))
+    names = (f"{family}-{str(value).lower()}", family)
+    found = next((each for each in names if family and known(each)), None)
+    return {"workload.model": found} if found else None
 
 
 def _size(facts: Facts) -> Fact | None:
@@ -272,6 +276,54 @@ def _wide(facts: Facts, value: Fact) -> Found:
     return {"model.feed_forward": width}
 
 
+def _where_sharded(of: Callable[[Facts], Fact | None]) -> Callable[[Facts], Fact | None]:
+    """A count that is said only where parameters are shared."""
+    return lambda facts: of(facts) if facts.get("plan.sharding") == "parameters" else None
+
+
+def _shared_in_groups(facts: Facts, value: Fact) -> Found:
+    """As `_shared`, by the groups of FSDP."""
+    return _shared({**facts, "copies": facts.get("fsdp_copies", 1)}, value)
+
+
+def _by_node(facts: Facts, value: Fact) -> Found:
+    """Copies that the devices of a node share."""
+    devices, data = facts.get("cluster.node_devices"), replicas_of(facts)
+    if not isinstance(devices, int) or data is None:
+        return None
+    among = data * _plan(facts, "context")
+    return {"plan.shard": 0 if devices >= among else devices}
+
+
+def _of_stages(facts: Facts) -> bool:
+    return _plan(facts, "pipeline") > 1
+
+
+def _local_batch(facts: Facts) -> Fact | None:
+    """Samples of a replica in a pass; with stages those of all micro-batches."""
+    if not _of_stages(facts):
+        return facts.get("plan.micro_batch")
+    return _exactly(number(facts, "workload.global_batch", 0), _plan(facts, "data"))
+
+
+def _from_local_batch(facts: Facts, value: Fact) -> Found:
+    data = replicas_of(facts)
+    if not isinstance(value, int):
+        return None
+    found: dict[str, Fact] = {} if _of_stages(facts) else {"plan.micro_batch": value}
+    if "workload.global_batch" in facts:
+        return found
+    return None if data is None else {**found, "workload.global_batch": value * data}
+
+
+def _stage_batch(facts: Facts) -> Fact | None:
+    return facts.get("plan.micro_batch") if _of_stages(facts) else None
+
+
+def _interleaved(facts: Facts) -> Fact | None:
+    return True if _plan(facts, "interleaving") > 1 else None
+
+
 DERIVED: Final = (
     Derived(key="cluster.devices", needs=(), of=devices_of, into=_devices_into),
     Derived(key="model_family", needs=(), of=_family, into=lambda _, __: {}),
@@ -279,7 +331,40 @@ DERIVED: Final = (
     Derived(key="feed_forward_ratio", needs=("model.hidden",), of=lambda _: None, into=_wide),
     Derived(key="copies", needs=(), of=_copies, into=lambda _, __: {}),
     Derived(key="sharers", needs=(), of=_sharers, into=_shared),
+    Derived(
+        key="fsdp_copies", needs=(), of=_where_sharded(_copies), into=lambda _, __: {}
+    ),
+    Derived(
+        key="fsdp_sharers", needs=(), of=_where_sharded(_sharers), into=_shared_in_groups
+    ),
+    Derived(
+        key="shared_by_node",
+        needs=("cluster.node_devices",),
+        of=lambda _: None,
+        into=_by_node,
+    ),
+    Derived(
+        key="resharded_without_stages",
+        needs=(),
+        of=lambda _: None,
+        into=lambda facts, _: (
+            {} if "plan.reshard" in facts else {"plan.reshard": not _of_stages(facts)}
+        ),
+    ),
+    Derived(
+        key="batch_of_stages",
+        needs=(),
+        of=_stage_batch,
+        into=lambda facts, value: {"plan.micro_batch": value} if _of_stages(facts) else {},
+    ),
+    Derived(key="local_batch", needs=(), of=_local_batch, into=_from_local_batch),
     Derived(key="layers_of_chunk", needs=("model.layers",), of=_chunk, into=_chunks),
+    Derived(
+        key="interleaved",
+        needs=(),
+        of=_interleaved,
+        into=lambda facts, _: {} if "plan.interleaving" in facts else {"plan.interleaving": 2},
+    ),
     Derived(key="layout", needs=(), of=_layout, into=_from_layout),
     Derived(
         key="layers_of_first_stage", needs=("model.layers",), of=_end(0), into=_from_ends

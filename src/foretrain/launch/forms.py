@@ -55,14 +55,18 @@ def toml_file(options: Sequence[WrittenOption], comments: Sequence[str]) -> str:
     tables: dict[str, list[str]] = {}
     for each in options:
         section, _, name = each.name.rpartition(".")
-        tables.setdefault(section, []).append(f"{name} = {_toml(each.value)}")
+        tables.setdefault(section, []).append(f"{name} = {_toml(_item(each))}")
     for section in sorted(tables):
         lines += [*([f"\n[{section}]"] if section else []), *tables[section]]
     return "\n".join(lines) + "\n"
 
 
-def _toml(value: Fact) -> str:
+def _toml(value: object) -> str:
     return json.dumps(value)
+
+
+def _item(option: WrittenOption) -> Any:  # noqa: ANN401 - of any kind
+    return str(option.value).split() if option.listed else option.value
 
 
 def _tree(options: Iterable[WrittenOption]) -> dict[str, Any]:
@@ -73,7 +77,7 @@ def _tree(options: Iterable[WrittenOption]) -> dict[str, Any]:
         *path, name = each.name.split(".")
         for part in path:
             at = at.setdefault(part, {})
-        at[name] = each.value
+        at[name] = _item(each)
     return found
 
 
@@ -90,12 +94,21 @@ def yaml_lines(tree: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
             yield from yaml_lines(value, depth + 1)
         elif isinstance(value, list):
             yield f"{pad}{_scalar(key)}:"
-            yield from (f"{pad}  - {_scalar(each)}" for each in value)
-        elif isinstance(value, str) and "\n" in value:
-            yield f"{pad}{_scalar(key)}: |"
-            yield from (f"{pad}  {line}".rstrip() for line in value.rstrip("\n").split("\n"))
+            for each in value:
+                yield from _text(f"{pad}  -", str(each), f"{pad}    ")
+        elif isinstance(value, str):
+            yield from _text(f"{pad}{_scalar(key)}:", value, f"{pad}  ")
         else:
             yield f"{pad}{_scalar(key)}: {_scalar(value)}"
+
+
+def _text(head: str, value: str, pad: str) -> Iterator[str]:
+    """A text of one line, or of several, which stand below."""
+    if "\n" not in value:
+        yield f"{head} {_scalar(value)}"
+        return
+    yield f"{head} |"
+    yield from (f"{pad}{line}".rstrip() for line in value.rstrip("\n").split("\n"))
 
 
 def _scalar(value: object) -> str:

@@ -45,6 +45,7 @@ PROGRAM: Final = re.compile(r"[\w./${}-]+\.py")
 MODULE_FLAG: Final = "-m"
 NAMED: Final = re.compile(r"--?([A-Za-z][\w.\-]*)(?:=(.*))?", re.DOTALL)
 OVERRIDE: Final = re.compile(r"\+{0,2}([A-Za-z_][\w.\-]*)=(.*)", re.DOTALL)
+TABLES: Final = (".json", ".yaml", ".yml", ".toml")
 NUMBER: Final = re.compile(r"-?\d")
 BATCH_LINE: Final = re.compile(r"#SBATCH\s+(.*)")
 DEVICES_IN: Final = re.compile(r"(?:gpu:)?(?:[\w-]+:)?(\d+)$")
@@ -76,7 +77,9 @@ def launched(text: str, file: str, *, preferred: str = "", values: Mapping[str, 
     best = lines[-1]
     given = {each.name for each in best.around}
     around = (*best.around, *(each for each in headers if each.name not in given))
-    return Launched(options=best.options, around=around, programs=(best.program,))
+    return Launched(
+        options=best.options, around=around, programs=(best.program,), asked=best.asked
+    )
 
 
 def written_in(text: str, file: str, values: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -95,11 +98,13 @@ class _Line:
         program: what is run.
         options: of the program.
         around: of what starts it, by the keys that they set.
+        asked: files of tables that it names.
     """
 
     program: str
     options: tuple[Option, ...]
     around: tuple[Option, ...]
+    asked: tuple[str, ...]
 
 
 def _headers(text: str, file: str) -> Iterator[Option]:
@@ -148,7 +153,9 @@ def _lines(command: Command, file: str, known: Mapping[str, str], *, depth: int)
     if at is None:
         return
     options = tuple(_options(words[at + 1 :], file))
-    yield _Line(program=words[at].text, options=options, around=tuple(_around(words[:at], file)))
+    around = tuple(_around(words[:at], file))
+    asked = tuple(part for it in words for part in it.text.split("=") if part.endswith(TABLES))
+    yield _Line(program=words[at].text, options=options, around=around, asked=asked)
 
 
 def _shell_at(words: Sequence[Word], place: int) -> bool:

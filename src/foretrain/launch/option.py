@@ -50,7 +50,7 @@ class Launched:
         around: of what starts it: launchers, batch systems.
         programs: what is run, script or module.
         marks: keys at the top of files that are tables.
-        asked: files that options name.
+        asked: files that are named on the line.
     """
 
     options: tuple[Option, ...] = ()

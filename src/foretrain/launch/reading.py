@@ -13,7 +13,9 @@ from typing import Final
 
 from foretrain.errors import nearest
 from foretrain.launch.derived import DERIVED, Derived, replicas_of
+from foretrain.launch.facts import NOT_TOLD, value_of
 from foretrain.launch.option import Option
+from foretrain.plan.plan import SAID, Plan
 from foretrain.trainers.flags import Fact, Facts, Flag
 from foretrain.trainers.trainer import Trainer
 
@@ -160,11 +162,13 @@ class Tongues:
 
     def unread(self, name: str) -> str | None:
         """What an option is about that matters and is not priced."""
-        return next((it.unread[name] for it in self.dialects if name in it.unread), None)
+        told = (it.about(name) for it in self.dialects)
+        return next((each for each in told if each is not None), None)
 
     def ignored(self, name: str) -> str | None:
         """What an option is about that changes neither time nor memory."""
-        return next((it.ignored[name] for it in self.dialects if name in it.ignored), None)
+        told = (it.idle(name) for it in self.dialects)
+        return next((each for each in told if each is not None), None)
 
     def names(self) -> list[str]:
         """Every option that is known."""
@@ -176,6 +180,13 @@ class Tongues:
 
 
 RANKS: Final = 10_000
+
+NEUTRAL: Final[Facts] = {
+    f"plan.{name}": value_of(getattr(Plan(), name))
+    for name in SAID
+    if name not in {*NOT_TOLD, "data", "micro_batch", "sends"}
+}
+"""What holds where neither an option nor a trainer's entry speaks of a key."""
 
 
 def _spellings(name: str) -> tuple[str, str, str]:
@@ -451,3 +462,5 @@ def _unset(state: _State, tongues: Tongues) -> None:
                 state.understood.append(
                     Understood(place="", option="", value="", key=key, taken=shown(meant))
                 )
+    for key, value in NEUTRAL.items():
+        state.facts.setdefault(key, value)

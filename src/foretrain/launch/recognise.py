@@ -37,6 +37,7 @@ def together(files: Sequence[LaunchFile], trainers: Sequence[Trainer]) -> Launch
         around=tuple(each for it in found for each in it.around),
         programs=tuple(each for it in found for each in it.programs),
         marks=tuple(each for it in found for each in it.marks),
+        asked=tuple(each for it in found for each in it.asked),
     )
 
 
@@ -56,16 +57,6 @@ def _written(file: LaunchFile) -> list[LaunchFile]:
             except InputError:
                 continue
     return found
-
-
-def asked_files(said: Launched, trainers: Sequence[Trainer]) -> tuple[str, ...]:
-    """Files that options name, and tables that stand on a command line by themselves."""
-    names = {name for it in trainers for name in it.dialect.asks}
-    return tuple(
-        str(each.value)
-        for each in said.options
-        if each.name in names and isinstance(each.value, str)
-    )
 
 
 def trainer_of(said: Launched, trainers: Sequence[Trainer], name: str = "") -> Trainer:

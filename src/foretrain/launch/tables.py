@@ -111,7 +111,8 @@ def _train_job(document: Mapping[str, Any], text: str, file: str) -> Launched:
     ]
     counts = {"PET_NNODES": trainer.get("numNodes"), "PET_NPROC_PER_NODE": trainer.get("numProcPerNode")}
     known = {name: str(value) for name, value in counts.items() if value is not None}
-    return _joined(line, file, around, known)
+    above = places.get("spec.trainer.args.0", places.get("spec.trainer.args", Place(file=file))).line
+    return _joined("\n" * above + line, file, around, known)
 
 
 def _task(document: Mapping[str, Any], text: str, file: str) -> Launched:
@@ -127,7 +128,8 @@ def _task(document: Mapping[str, Any], text: str, file: str) -> Launched:
         where = places.get("resources.accelerators", Place(file=file))
         around.append(Option(name=NODE_DEVICES, value=int(per_node), place=where))
         known["SKYPILOT_NUM_GPUS_PER_NODE"] = per_node
-    return _joined(str(document["run"]), file, around, known)
+    above = places.get("run", Place(file=file)).line
+    return _joined("\n" * above + str(document["run"]), file, around, known)
 
 
 def _joined(line: str, file: str, around: Sequence[Option], known: Mapping[str, str]) -> Launched:
@@ -136,7 +138,12 @@ def _joined(line: str, file: str, around: Sequence[Option], known: Mapping[str, 
     said = {each.name for each in found.around if not each.unset}
     kept = tuple(each for each in found.around if not each.unset)
     beside = tuple(each for each in around if each.name not in said and not (each.name != NODES and DEVICES in said))
-    return Launched(options=found.options, around=(*kept, *beside), programs=found.programs)
+    return Launched(
+        options=found.options,
+        around=(*kept, *beside),
+        programs=found.programs,
+        asked=found.asked,
+    )
 
 
 def _listed(value: object) -> list[str]:

@@ -27,12 +27,14 @@ class WrittenOption:
         value: true where it stands alone.
         form: of the file in which it stands.
         key: what it says.
+        listed: whether its value is a list of words.
     """
 
     name: str
     value: Fact
     form: Form
     key: str
+    listed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,13 +87,16 @@ def _write(flag: Flag, facts: Facts, said: set[str], found: dict[str, WrittenOpt
     if chosen is None:
         return
     value, keys = chosen
-    if keys and keys <= said:
+    if keys and keys <= said and not flag.always:
         return
     said |= keys
     key = ", ".join(sorted(keys))
     for name, word in (*flag.beside, (flag.name, value)):
         if name == flag.name or name not in found:
-            found[name] = WrittenOption(name=name, value=word, form=flag.place, key=key)
+            listed = flag.listed and name == flag.name
+            found[name] = WrittenOption(
+                name=name, value=word, form=flag.place, key=key, listed=listed
+            )
 
 
 def _chosen(flag: Flag, facts: Facts) -> tuple[Fact, set[str]] | None:

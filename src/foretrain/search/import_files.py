@@ -11,7 +11,7 @@ from typing import Any, Final
 from foretrain.errors import InputError
 from foretrain.launch.option import Option, Place
 from foretrain.launch.reading import Ignored, NotUnderstood, Reading, Tongues, Understood, read
-from foretrain.launch.recognise import asked_files, together, trainer_of
+from foretrain.launch.recognise import together, trainer_of
 from foretrain.launch.study_text import Missing, study_parts, toml_of
 from foretrain.plan.study import Study
 from foretrain.show.report import AnswerReport, Bullets, Note, ReportSection, Verbatim
@@ -141,7 +141,7 @@ def with_asked(files: Sequence[LaunchFile]) -> tuple[LaunchFile, ...]:
         InputError: one cannot be read.
     """
     every = trainers()
-    return (*files, *beside(files, asked_files(together(files, every), every)))
+    return (*files, *beside(files, together(files, every).asked))
 
 
 def _head(names: Sequence[str], chosen: Trainer) -> list[str]:

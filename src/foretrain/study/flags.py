@@ -20,10 +20,10 @@ from foretrain.errors import InputError
 from foretrain.trainers.flags import SILENT, TRUE, Dialect, Fact, Flag, Form, fact, sets_of
 
 GONE: Final = "gone"
-LAUNCH: Final = ("form", "command", "file", "programs", "marks", "families", "asks")
+LAUNCH: Final = ("form", "command", "file", "programs", "marks", "families")
 LINE: Final = (
     *("value", "values", "source", "confidence", "beside", "place"),
-    *("refines", "times", "only_read", "numbers"),
+    *("refines", "times", "only_read", "always", "listed", "numbers"),
 )
 
 
@@ -49,12 +49,11 @@ def dialect_from(entry: Mapping[str, Any]) -> Dialect:
         file=said("file"),
         programs=said("programs"),
         marks=tuple(said("marks").split()),
-        families=tuple(said("families").split()),
+        families=tuple(each.strip() for each in said("families").split(",") if each.strip()),
         flags=tuple(_flags(entry.get("flags", {}), form)),
         unset=tuple((key, fact(line["value"])) for key, line in entry.get("unset", {}).items()),
         unread=_named(entry.get("unread", {})),
         ignored=_named(entry.get("ignored", {})),
-        asks=tuple(said("asks").split()),
         source=str(launch["form"]["source"]),
     )
 
@@ -93,5 +92,7 @@ def _flag(name: str, line: Mapping[str, Any], form: Form) -> Flag:
         refines=bool(line.get("refines", False)),
         times=bool(line.get("times", False)),
         only_read=bool(line.get("only_read", False)),
+        always=bool(line.get("always", False)),
+        listed=bool(line.get("listed", False)),
         source=str(line["source"]),
     )

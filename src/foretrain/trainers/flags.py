@@ -58,6 +58,8 @@ class Flag:
         refines: whether it may say more of a key than an option above it did.
         times: whether the value of the key is a product, of which this is one factor.
         only_read: whether it is another way to say something, which nobody writes.
+        always: whether it is written also where another option says the same.
+        listed: whether its value is a list of words.
         source: who says so.
     """
 
@@ -69,6 +71,8 @@ class Flag:
     refines: bool = False
     times: bool = False
     only_read: bool = False
+    always: bool = False
+    listed: bool = False
     source: str
 
     def __post_init__(self) -> None:
@@ -101,7 +105,6 @@ class Dialect:
         unset: what is so where no option speaks of a key: a value, or the key that has it.
         unread: options that matter and that foretrain does not price, with what they are about.
         ignored: options that change neither time nor memory, by what they are about.
-        asks: options that name another file.
         source: who says all that.
     """
 
@@ -115,7 +118,6 @@ class Dialect:
     unset: tuple[tuple[str, Fact], ...] = ()
     unread: Mapping[str, str] = field(default_factory=dict, hash=False)
     ignored: Mapping[str, str] = field(default_factory=dict, hash=False)
-    asks: tuple[str, ...] = ()
     source: str = ""
 
     def __bool__(self) -> bool:
@@ -126,9 +128,28 @@ class Dialect:
         """The flag of a name; None if it has none that is understood."""
         return next((each for each in self.flags if each.name == name), None)
 
+    def about(self, name: str) -> str | None:
+        """What an option is about that matters and is not priced; None of any other."""
+        return _group(self.unread, name)
+
+    def idle(self, name: str) -> str | None:
+        """What an option is about that changes neither time nor memory; None of any other."""
+        return _group(self.ignored, name)
+
     def knows(self, name: str) -> bool:
         """Whether an option is one of this release, as far as its entry says."""
-        return self.flag(name) is not None or name in self.unread or name in self.ignored
+        return any(
+            each is not None for each in (self.flag(name), self.about(name), self.idle(name))
+        )
+
+
+def _group(groups: Mapping[str, str], name: str) -> str | None:
+    """What a name stands under: its own, or that of everything below a part of its path."""
+    if name in groups:
+        return groups[name]
+    parts = name.split(".")
+    below = (".".join([*parts[:many], "*"]) for many in range(len(parts) - 1, 0, -1))
+    return next((groups[each] for each in below if each in groups), None)
 
 
 SILENT: Final = Dialect()

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from foretrain.app.output import AsJson, CoefficientsFile, Page, StudyFile
+from foretrain.app.questions import On, Settings
 
 Target = Annotated[
     str, typer.Option("--to", metavar="TRAINER", help="A trainer of the catalogue, or a family.")
@@ -22,15 +23,8 @@ Folder = Annotated[
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE...", help="Launch scripts and configurations.")
 ]
-On = Annotated[
-    str, typer.Option("--on", metavar="CLUSTER", help='Where they run: "dgx-h100", "4xdgx-h100".')
-]
 Trained = Annotated[
     str, typer.Option("--trainer", help="For which they are written, where it is not clear.")
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="What they leave open: workload.global_batch=64"),
 ]
 Study = Annotated[
     Path | None, typer.Option("--output", metavar="FILE", help="Write the study there.")

@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from foretrain.app.output import AsJson, CoefficientsFile, Page, StudyFile
+from foretrain.app.questions import On, Settings, asked_of
+from foretrain.errors import InputError
 
 Keep = Annotated[int, typer.Option("--keep", min=1, help="How many of the best plans to show.")]
 WhyNots = Annotated[
@@ -42,6 +44,8 @@ def search(
     why_not: WhyNots = None,
     robust: Robust = False,
     exhaustive: Exhaustive = False,
+    on: On = "",
+    settings: Settings = None,
 ) -> None:
     """Find the best plan, its rivals, and why the others are refused."""
     from foretrain.app.output import answered, check_page, chosen, tell
@@ -49,11 +53,13 @@ def search(
     from foretrain.search import search as verb
     from foretrain.show.provenance import of_study
     from foretrain.study.problems import told_of
-    from foretrain.study.study import read_study
+    from foretrain.plan.study import Study
 
     if html is not None:
         check_page(html, study)
-    asked = read_study(study)
+    asked = asked_of(study, on=on, settings=settings, free=True)
+    if not isinstance(asked, Study):
+        raise InputError(f"{study}: [collective] asks 'foretrain estimate' for one transfer.")
     known = chosen(coefficients).coefficients
     with stop_on_interrupt() as stop:
         with told_of(study), progress(stop) as bar:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from foretrain.answers import Answer
 from foretrain.app.output import AsJson, CoefficientsFile, Page, StudyFile
+from foretrain.app.questions import On, Settings, asked_of
 
 
 def of_study(verb: Answer) -> Callable[..., None]:
@@ -17,15 +18,17 @@ def of_study(verb: Answer) -> Callable[..., None]:
         coefficients: CoefficientsFile = None,
         as_json: AsJson = False,
         html: Page = None,
+        on: On = "",
+        settings: Settings = None,
     ) -> None:
         from foretrain.app.output import answered, check_page, chosen
         from foretrain.show.provenance import of_question as source
-        from foretrain.study.collective_study import read_question
         from foretrain.study.problems import told_of
 
         if html is not None:
             check_page(html, study)
-        asked, known = read_question(study), chosen(coefficients).coefficients
+        asked = asked_of(study, on=on, settings=settings)
+        known = chosen(coefficients).coefficients
         with told_of(study):
             answer = verb(asked, coefficients=known)
         answered(asked, answer, source(asked, coefficients=known), as_json=as_json, html=html)
