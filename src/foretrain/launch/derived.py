@@ -259,6 +259,27 @@ def _family(facts: Facts) -> Fact | None:
     return str(facts.get("workload.model", "")).rpartition("-")[0] or None
 
 
+def _layers(facts: Facts, value: Fact) -> Found:
+    """The layers of a model of the library."""
+    entry = known(str(value))
+    layers = None if entry is None else entry.stated.get("layers")
+    return {"model.layers": layers} if isinstance(layers, int) else {}
+
+
+def _instances(facts: Facts) -> Fact | None:
+    """Groups of replicas that each hold a whole optimizer."""
+    shard = number(facts, "plan.shard", 0)
+    return _exactly(_plan(facts, "data", "context"), shard) if shard else None
+
+
+def _from_instances(facts: Facts, value: Fact) -> Found:
+    data = replicas_of(facts)
+    if data is None or not isinstance(value, int):
+        return None
+    among = _exactly(data * _plan(facts, "context"), value)
+    return {"plan.shard": 0 if value == 1 else among} if among else None
+
+
 BLOCK: Final = 64
 """Widths of gated parts that nobody states are whole blocks of so many (source: Megatron-LM, arguments.py)."""
 
@@ -277,8 +298,13 @@ def _wide(facts: Facts, value: Fact) -> Found:
 
 
 def _where_sharded(of: Callable[[Facts], Fact | None]) -> Callable[[Facts], Fact | None]:
-    """A count that is said only where parameters are shared."""
-    return lambda facts: of(facts) if facts.get("plan.sharding") == "parameters" else None
+    """A count that is said only where there is more than plain replicas."""
+
+    def said(facts: Facts) -> Fact | None:
+        mesh = facts.get("plan.sharding") == "parameters" or _plan(facts, "tensor", "context") > 1
+        return of(facts) if mesh else None
+
+    return said
 
 
 def _shared_in_groups(facts: Facts, value: Fact) -> Found:
@@ -328,6 +354,13 @@ DERIVED: Final = (
     Derived(key="cluster.devices", needs=(), of=devices_of, into=_devices_into),
     Derived(key="model_family", needs=(), of=_family, into=lambda _, __: {}),
     Derived(key="model_size", needs=("model_family",), of=_size, into=_named),
+    Derived(
+        key="workload.model",
+        needs=(),
+        of=lambda facts: facts.get("workload.model"),
+        into=_layers,
+    ),
+    Derived(key="optimizer_instances", needs=(), of=_instances, into=_from_instances),
     Derived(key="feed_forward_ratio", needs=("model.hidden",), of=lambda _: None, into=_wide),
     Derived(key="copies", needs=(), of=_copies, into=lambda _, __: {}),
     Derived(key="sharers", needs=(), of=_sharers, into=_shared),

@@ -215,6 +215,8 @@ def _options(words: Sequence[Word], file: str) -> Iterator[Option]:
 
 def _is_value(word: Word) -> bool:
     text = word.text
+    if OVERRIDE.fullmatch(text):
+        return False
     return not text.startswith("-") or bool(NUMBER.match(text)) or " " in text
 
 

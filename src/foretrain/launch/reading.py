@@ -170,6 +170,10 @@ class Tongues:
         told = (it.idle(name) for it in self.dialects)
         return next((each for each in told if each is not None), None)
 
+    def knows(self, name: str) -> bool:
+        """Whether an option is known."""
+        return any(it.knows(each) for each in _spellings(name) for it in self.dialects)
+
     def names(self) -> list[str]:
         """Every option that is known."""
         return [

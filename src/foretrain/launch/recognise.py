@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
+from typing import Final
 
 from foretrain.errors import InputError, nearest
 from foretrain.launch.lines import launched, written_in
@@ -83,8 +84,8 @@ def trainer_of(said: Launched, trainers: Sequence[Trainer], name: str = "") -> T
             )
         return named[0]
     scored = [(_score(said, each, trainers), each) for each in able]
-    best = max(scored, key=lambda it: (*it[0], it[1].date), default=None)
-    if best is None or not any(best[0]):
+    best = max(scored, key=lambda it: (it[0], it[1].date), default=None)
+    if best is None or not best[0]:
         families = sorted({each.family for each in able})
         raise InputError(
             "nothing in it is an option of a trainer that is known here. Files of these are read: "
@@ -93,12 +94,16 @@ def trainer_of(said: Launched, trainers: Sequence[Trainer], name: str = "") -> T
     return best[1]
 
 
-def _score(said: Launched, trainer: Trainer, trainers: Sequence[Trainer]) -> tuple[int, int]:
+SURE: Final = 5
+"""Options that a program or a mark of a file is worth."""
+
+
+def _score(said: Launched, trainer: Trainer, trainers: Sequence[Trainer]) -> int:
     dialect = trainer.dialect
     by_program = bool(dialect.programs) and any(
         re.search(dialect.programs, each) for each in said.programs
     )
     by_mark = any(each in dialect.marks for each in said.marks)
     tongues = Tongues(trainer, trainers)
-    known = {*tongues.names()}
-    return 2 * by_program + by_mark, sum(tongues.named(it.name) in known for it in said.options)
+    options = {it.name for it in said.options}
+    return SURE * (by_program + by_mark) + sum(tongues.knows(name) for name in options)

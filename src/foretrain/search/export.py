@@ -35,6 +35,10 @@ HABITS: Final = frozenset({"plan.sends"})
 """Fields of a plan that no trainer has an option for: it does as it does."""
 
 
+ATTENTION: Final = "options.attention"
+"""By which a trainer is told the kernel of a plan's attention."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedFile:
     """A file.
@@ -122,27 +126,54 @@ def export(
         raise InputError("\n".join(told))
     trainer = target(to, chosen_of(study))
     study, found = _predicted(_with(study, trainer), coefficients)
-    plan, chosen = found.plan, chosen_of(study)
-    assert chosen is not None, "the study was given a trainer"
+    source = of_study(study, coefficients=coefficients)
+    said = comments(found, trainer, source)
+    files, left = files_of(study, found.plan, said, launcher=launcher, name=name)
+    return Exported(
+        trainer=trainer.name,
+        release=trainer.release,
+        launcher=launcher,
+        plan=str(found.plan),
+        files=files,
+        left=left,
+        estimate=found,
+        inputs=source.inputs,
+    )
+
+
+def files_of(
+    study: Study,
+    plan: Plan,
+    comments: Sequence[str] = (),
+    *,
+    launcher: str = "torchrun",
+    name: str = "train",
+) -> tuple[tuple[ExportedFile, ...], tuple[Left, ...]]:
+    """The files that run a plan, and what of the study they do not hold.
+
+    Args:
+        study: that names its trainer.
+        plan: how.
+        comments: lines at the top of each file.
+        launcher: what starts it.
+        name: of the job.
+
+    Raises:
+        InputError: the trainer cannot be told the plan; each field with the release.
+    """
+    chosen = chosen_of(study)
+    assert chosen is not None, "a study without a trainer was exported"
+    trainer = chosen.trainer
     quiet = {*unheard(plan, study), *HABITS}
     facts = {key: it for key, it in facts_of(study, plan, trainer).items() if key not in quiet}
     wrote = write(facts, Tongues(trainer))
     refused = [*against(trainer, plan), *_refused(wrote, trainer)]
     if refused:
         raise InputError("\n".join(dict.fromkeys(refused)))
-    source = of_study(study, coefficients=coefficients)
-    start = _start(study, found, trainer, wrote, comments=comments(found, trainer, source), name=name)
-    files = {**start.files, **LAUNCHERS[launcher](start)}
-    return Exported(
-        trainer=trainer.name,
-        release=trainer.release,
-        launcher=launcher,
-        plan=str(plan),
-        files=tuple(ExportedFile(name=each, text=text) for each, text in files.items()),
-        left=tuple(_left(wrote, plan, chosen)),
-        estimate=found,
-        inputs=source.inputs,
-    )
+    start = _start(study, trainer, wrote, comments=comments, name=name)
+    texts = {**start.files, **LAUNCHERS[launcher](start)}
+    files = tuple(ExportedFile(name=each, text=text) for each, text in texts.items())
+    return files, tuple(_left(wrote, plan, chosen))
 
 
 def target(to: str, stated: Chosen | None) -> Trainer:
@@ -199,10 +230,10 @@ def _predicted(study: Study, coefficients: Coefficients) -> tuple[Study, Estimat
 def _refused(wrote: Wrote, trainer: Trainer) -> Iterator[str]:
     """Fields of a plan that a trainer cannot be told."""
     for key, (value, back) in wrote.lost.items():
-        if key.startswith("plan."):
+        if key.startswith(("plan.", ATTENTION)):
             told = f"; the nearest it can say is {shown(back)}" if back is not None else ""
             yield (
-                f"{key}: {trainer.family} {trainer.release} ({trainer.name}) has no option that "
+                f"{'plan.attention' if key == ATTENTION else key}: {trainer.family} {trainer.release} ({trainer.name}) has no option that "
                 f"says {shown(value)}{told}."
             )
 
@@ -222,8 +253,7 @@ def _told_by_sizes(key: str, wrote: Wrote) -> bool:
     sizes = [each.key for each in wrote.options if each.key.startswith("model.")]
     if key == "workload.model":
         return len(sizes) > 3
-    named = any("workload.model" in it.key or "model_size" in it.key for it in wrote.options)
-    return key.startswith("model.") and named
+    return key.startswith("model.") and not sizes
 
 
 def comments(found: Estimate, trainer: Trainer, source: Provenance) -> tuple[str, ...]:
@@ -242,13 +272,7 @@ def comments(found: Estimate, trainer: Trainer, source: Provenance) -> tuple[str
 
 
 def _start(
-    study: Study,
-    found: Estimate,
-    trainer: Trainer,
-    wrote: Wrote,
-    *,
-    comments: Sequence[str],
-    name: str,
+    study: Study, trainer: Trainer, wrote: Wrote, *, comments: Sequence[str], name: str
 ) -> Start:
     """What is started: the trainer's own file, and its command line."""
     dialect = trainer.dialect
