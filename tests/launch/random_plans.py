@@ -16,7 +16,7 @@ from foretrain.plan.plan import (
     Sharding,
     idle,
 )
-from foretrain.search.export import files_of
+from foretrain.search.export import files_of, written_for
 from foretrain.search.import_files import import_
 from foretrain.study.launch_files import launch_file
 from foretrain.study.study import study_from
@@ -134,7 +134,8 @@ def refused(asked, plan):
 
 def returned(asked, plan, launcher="torchrun"):
     """The study that comes back when files of a plan are read, and what was listed as lost."""
-    files, left = files_of(asked, plan, launcher=launcher)
+    head = (written_for(chosen_of(asked).trainer, "0"),)
+    files, left = files_of(asked, plan, head, launcher=launcher)
     texts = [launch_file(it.name, it.text) for it in files]
     on = f"{asked.cluster.nodes}xdgx-h100"
     read = import_(texts, on=on)

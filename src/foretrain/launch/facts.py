@@ -72,8 +72,15 @@ def _options(study: Study, plan: Plan, trainer: Trainer) -> Mapping[str, Fact]:
     kinds = {each: OPTIONS["attention"].values[each].value[0] for each in option.values}
     if kinds[option.lines[-1].value] is not plan.attention:
         fitting = [each for each, kind in kinds.items() if kind is plan.attention]
-        found |= {"options.attention": fitting[0]} if fitting else {}
+        told = [each for each in fitting if ("options.attention", each) in _written(trainer)]
+        found |= {"options.attention": (told or fitting)[0]} if fitting else {}
     return found
+
+
+def _written(trainer: Trainer) -> set[tuple[str, Fact]]:
+    """Keys and values for which a trainer has a word."""
+    flags = (each for each in trainer.dialect.flags if not each.only_read)
+    return {pair for flag in flags for _, sets in flag.words for pair in sets}
 
 
 def _sizes(name: str) -> Iterator[tuple[str, Fact]]:

@@ -104,11 +104,28 @@ def _dense(facts: Facts) -> Facts:
 
 
 def _plan(facts: Facts) -> dict[str, Any]:
+    quiet = {
+        name
+        for axis, names in WITHOUT.items()
+        if number(facts, f"plan.{axis}") == 1
+        for name in names
+    }
+    sharding = facts.get("plan.sharding")
+    quiet |= {"reshard"} if sharding != "parameters" else set()
+    quiet |= {"shard"} if sharding == "none" else set()
     return {
         name: _listed(f"plan.{name}", facts[f"plan.{name}"])
         for name in SAID
-        if f"plan.{name}" in facts
+        if f"plan.{name}" in facts and name not in quiet
     }
+
+
+WITHOUT: Final[Mapping[str, tuple[str, ...]]] = {
+    "tensor": ("sequence_parallel",),
+    "context": ("exchange",),
+    "pipeline": ("interleaving", "schedule", "cut"),
+}
+"""Fields of a plan that say nothing where an axis has one member."""
 
 
 def _listed(key: str, value: Fact) -> Any:  # noqa: ANN401 - a value of any kind

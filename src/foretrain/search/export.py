@@ -256,15 +256,20 @@ def _told_by_sizes(key: str, wrote: Wrote) -> bool:
     return key.startswith("model.") and not sizes
 
 
+def written_for(trainer: Trainer, version: str) -> str:
+    """The first line of a file, by which it is known again."""
+    release = f"{trainer.family} {trainer.release}".strip()
+    return f"Written by foretrain {version} for {release} ({trainer.name})."
+
+
 def comments(found: Estimate, trainer: Trainer, source: Provenance) -> tuple[str, ...]:
     """What a file says of itself: its release, the prediction, and where that is from."""
-    release = f"{trainer.family} {trainer.release}".strip()
     step = written(SECONDS, found.step_time)
     between = span(found.step_time_low, found.step_time_high, SECONDS)
     memory = written(BYTES, found.memory.total)
     paid = "" if found.cost_per_step is None else f", {written(DOLLARS, found.cost_per_step)} a step"
     return (
-        f"Written by foretrain {source.version} for {release} ({trainer.name}).",
+        written_for(trainer, source.version),
         f"Plan: {found.plan}",
         f"Predicted: step {step} ({between}), memory {memory} of a device{paid}.",
         f"Study {source.inputs}, coefficients {source.coefficients}.",

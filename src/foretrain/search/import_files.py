@@ -93,7 +93,7 @@ def import_(
     """
     every = trainers()
     said = together(files, every)
-    named = catalogue.find(KIND, trainer) if trainer else ""
+    named = catalogue.find(KIND, trainer) if trainer else _written_for(files)
     chosen = trainer_of(said, every, named)
     given = [Option(name=key, value=fact(it), place=ASKED) for key, it in (settings or {}).items()]
     cluster, node_devices, nodes = _cluster(on)
@@ -114,6 +114,16 @@ def import_(
         ignored=reading.ignored,
         document=parts.document,
     )
+
+
+HEAD: Final = re.compile(r"Written by foretrain \S+ for .{0,80}\(([\w.-]+)\)\.")
+"""How a file begins that was exported: with the release that it was written for."""
+
+
+def _written_for(files: Sequence[LaunchFile]) -> str:
+    """The trainer that an exported file names; empty of any other."""
+    named = (match[1] for it in files for match in HEAD.finditer(it.text))
+    return next((each for each in named if catalogue.knows(KIND, each)), "")
 
 
 def settings_of(texts: Sequence[str]) -> dict[str, str]:
