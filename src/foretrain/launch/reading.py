@@ -261,7 +261,7 @@ def read(options: Iterable[Option], tongues: Tongues, *, given: Iterable[Option]
         else:
             rank = place - RANKS
             state.claims.append(_Claim(key=option.name, value=option.value, option=option, rank=rank))
-    for option in _last(options, state):
+    for option in _last(options, tongues, state):
         _claim(option, tongues, state)
     _settle(state)
     _follow(state)
@@ -282,13 +282,14 @@ def read(options: Iterable[Option], tongues: Tongues, *, given: Iterable[Option]
     )
 
 
-def _last(options: Iterable[Option], state: _State) -> list[Option]:
+def _last(options: Iterable[Option], tongues: Tongues, state: _State) -> list[Option]:
     """Each option once: the last one counts, and one that says otherwise is told."""
     found: dict[str, Option] = {}
     for option in options:
         name = option.name.replace("_", "-")
         before = found.get(name)
-        if before is not None and before.value != option.value:
+        idle = tongues.ignored(tongues.named(option.name)) is not None
+        if before is not None and before.value != option.value and not idle:
             subject = f"{option.name} at {option.place}, which comes later"
             state.tell(before, Why.CONFLICT, subject, f"{option.name} {shown(option.value)}")
         found[name] = option

@@ -12,8 +12,10 @@ from foretrain.trainers.flags import Fact, fact
 
 Path = tuple[str, ...]
 
-REFERENCE: Final = re.compile(r"\$\{([\w.]+)\}")
-LEAST_OF_TOML: Final = re.compile(r"\[+\s*([\w.\"-]+)\s*\]+")
+REFERENCE: Final = re.compile(r"\$\{(\.?[\w.]+)\}")
+PRODUCT: Final = re.compile(r"\$\{multiply:\s*(\d{1,9})\s*,\s*(\d{1,9})\s*\}")
+"""OmegaConf's references, from the top or (with a dot) beside; a resolver of NeMo's files."""
+MOST_REFERENCES: Final = 8
 
 
 def table_options(document: Mapping[str, Any], text: str, file: str) -> tuple[Option, ...]:
@@ -54,11 +56,17 @@ def _plain(value: object) -> str:
 def _resolved(name: str, value: Fact, values: Mapping[str, Fact], place: Place) -> Option:
     """An option whose references to other keys are followed."""
     unset: list[str] = []
-    for _ in range(4):
+    above = name.rpartition(".")[0]
+    for _ in range(MOST_REFERENCES):
         if not (isinstance(value, str) and "${" in value):
             break
+        if product := PRODUCT.search(value):
+            made = str(int(product[1]) * int(product[2]))
+            value = fact(value.replace(product[0], made))
+            continue
         match = REFERENCE.search(value)
-        target = None if match is None else values.get(match[1])
+        named = "" if match is None else match[1]
+        target = values.get(f"{above}{named}" if named.startswith(".") else named)
         if match is None or target is None:
             unset.append(value)
             break
