@@ -86,7 +86,10 @@ def _shared(facts: Facts, value: Fact) -> Found:
         return None
     if members < 0:
         data = replicas_of(facts)
-        members = None if data is None else _exactly(data, copies)
+        if data is None:
+            # Who they are is not known, but that they share is.
+            return {"plan.sharding": "parameters", "plan.shard": 0} if copies == 1 else None
+        members = _exactly(data, copies)
         if members is None:
             return None
     among = members * number(facts, "plan.context")
@@ -280,6 +283,22 @@ def _from_instances(facts: Facts, value: Fact) -> Found:
     return {"plan.shard": 0 if value == 1 else among} if among else None
 
 
+EXPERTS: Final = re.compile(r"\(?\[0\]\*(\d{1,4})\+\[1\]\*(\d{1,4})\)?")
+
+
+def _of_experts(facts: Facts) -> Fact | None:
+    """Megatron-LM's pattern of layers: 0 for dense ones, 1 for those of experts."""
+    dense, layers = number(facts, "model.dense_layers", 0), number(facts, "model.layers", 0)
+    return f"([0]*{dense}+[1]*{layers - dense})" if dense else None
+
+
+def _from_layers_of_experts(facts: Facts, value: Fact) -> Found:
+    if value == 1:
+        return {}
+    match = EXPERTS.fullmatch(str(value).replace(" ", "").strip("'\""))
+    return {"model.dense_layers": int(match[1])} if match else None
+
+
 BLOCK: Final = 64
 """Widths of gated parts that nobody states are whole blocks of so many (source: Megatron-LM, arguments.py)."""
 
@@ -359,6 +378,12 @@ DERIVED: Final = (
         needs=(),
         of=lambda facts: facts.get("workload.model"),
         into=_layers,
+    ),
+    Derived(
+        key="layers_of_experts",
+        needs=(),
+        of=_of_experts,
+        into=_from_layers_of_experts,
     ),
     Derived(key="optimizer_instances", needs=(), of=_instances, into=_from_instances),
     Derived(key="feed_forward_ratio", needs=("model.hidden",), of=lambda _: None, into=_wide),

@@ -163,6 +163,18 @@ def _compared(stated: Mapping[str, Any]) -> dict[str, Any]:
     full = {**usual, **stated}
     full["kv_heads"] = full["kv_heads"] or full["heads"]
     full["layer_norm"] = full["bias"] if full["layer_norm"] is None else full["layer_norm"]
-    if isinstance(full["head_width"], int) and full["head_width"] * full["heads"] == full["hidden"]:
+    latent = full["key_rank"] is not None
+    width = full["head_width"]
+    if latent or (width is not None and width * full["heads"] == full["hidden"]):
         full["head_width"] = None
+    if latent:
+        full["kv_heads"] = None
+    if full["experts"] and not full["dense_layers"] and not full["pattern"]:
+        full["feed_forward"] = None
+    if full["experts"]:
+        # How a router groups its experts changes nothing that two names are told apart by.
+        full["experts"] = {key: it for key, it in full["experts"].items() if key in SIZED}
     return full
+
+
+SIZED: Final = ("count", "chosen", "each", "shared")

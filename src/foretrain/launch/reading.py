@@ -326,7 +326,7 @@ def _sets(option: Option, flag: Flag, rank: int, state: _State) -> None:
     words = {word.lower(): sets for word, sets in flag.words}
     said = shown(option.value).lower()
     pairs = words.get(said)
-    if pairs is None and flag.key and not (option.value is True and said not in words and _counts(flag)):
+    if pairs is None and flag.key and _fits(flag.key, option.value):
         pairs = ((flag.key, option.value),)
     if pairs is None:
         if option.value is not False:
@@ -343,10 +343,17 @@ def _sets(option: Option, flag: Flag, rank: int, state: _State) -> None:
     ]
 
 
-def _counts(flag: Flag) -> bool:
-    """Whether a flag is of a key that is never true or false."""
-    return flag.key not in BOOLEAN
+def _fits(key: str, value: Fact) -> bool:
+    """Whether a value is of the kind of a key: a text, true or false, or a number."""
+    if key in TEXTS:
+        return not isinstance(value, bool)
+    return isinstance(value, bool) == (key in BOOLEAN) and not isinstance(value, str)
 
+
+TEXTS: Final = frozenset(
+    {"workload.model", "model_family", "model_size", "layout", "layers_of_experts", "recompute_method"}
+)
+"""Keys whose value is a text."""
 
 BOOLEAN: Final = frozenset(
     {

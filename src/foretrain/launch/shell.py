@@ -394,12 +394,11 @@ def _valued(shell: _Shell, name: str, line: int, *, whole: bool, every: bool) ->
             Piece(
                 text=each.text,
                 line=each.line or line,
-                whole=whole or (every and each.whole),
+                whole=whole,
                 unset=each.unset,
             )
             for each in item
         ]
-    # An array in quotes is as many words as it has items: blanks between those separate.
     return made
 
 
