@@ -170,7 +170,7 @@ def _compared(stated: Mapping[str, Any]) -> dict[str, Any]:
     if latent:
         full["kv_heads"] = None
     if full["experts"] and not full["dense_layers"] and not full["pattern"]:
-        full["feed_forward"] = None
+        full["feed_forward"], full["gated"] = None, False
     if full["experts"]:
         # How a router groups its experts changes nothing that two names are told apart by.
         full["experts"] = {key: it for key, it in full["experts"].items() if key in SIZED}

@@ -267,6 +267,7 @@ def read(options: Iterable[Option], tongues: Tongues, *, given: Iterable[Option]
     _follow(state)
     _unset(state, tongues)
     _follow(state)
+    state.facts = {**NEUTRAL, **state.facts}
     data = replicas_of(state.facts)
     if data is not None:
         state.facts.setdefault("plan.data", data)
@@ -387,7 +388,9 @@ def _settle(state: _State) -> None:
         state.facts[key] = value
         state.places[key] = str(chosen.option.place)
         state.understood += [
-            _understood(each.option, key, shown(value)) for each in about if each.value == chosen.value or each.times
+            _understood(each.option, key, shown(value if each.times else each.value))
+            for each in about
+            if each.value == chosen.value or each.times or chosen.refines
         ]
 
 
@@ -419,6 +422,8 @@ def _take(state: _State, derived: Derived, key: str, value: Fact) -> None:
     """A key that follows; one that is given and says otherwise stays as it is given."""
     place = state.places.get(derived.key, "")
     known = state.facts.get(key)
+    if known is not None and derived.key not in state.places:
+        return  # What a trainer does unasked says nothing against what somebody wrote.
     if known is not None and known != value and key in state.places:
         state.told.append(
             NotUnderstood(
@@ -464,15 +469,12 @@ def _unset(state: _State, tongues: Tongues) -> None:
     """What is so where no option speaks of a key."""
     # What a count stood for that is known now need not be told any more.
     state.told = [it for it in state.told if it.kind is not Why.FOLLOWS]
-    for dialect in tongues.dialects:
-        for key, value in dialect.unset:
-            meant = state.facts.get(value, value) if isinstance(value, str) else value
-            if key in state.facts or (isinstance(meant, str) and meant.startswith("plan.")):
-                continue
-            state.facts[key] = meant
-            if key.startswith(("plan.", "workload.", "options.")):
-                state.understood.append(
-                    Understood(place="", option="", value="", key=key, taken=shown(meant))
-                )
-    for key, value in NEUTRAL.items():
-        state.facts.setdefault(key, value)
+    for key, value in tongues.trainer.dialect.unset:
+        meant = state.facts.get(value, value) if isinstance(value, str) else value
+        if key in state.facts or (isinstance(meant, str) and meant.startswith("plan.")):
+            continue
+        state.facts[key] = meant
+        if key.startswith(("plan.", "workload.", "options.")):
+            state.understood.append(
+                Understood(place="", option="", value="", key=key, taken=shown(meant))
+            )

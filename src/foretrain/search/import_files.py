@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -100,8 +100,11 @@ def import_(
     around = [*_once(said.around, nodes), *given]
     around += _asked(around, node_devices, nodes)
     reading = read(said.options, Tongues(chosen, every), given=around)
-    many = _nodes(reading.facts, cluster, node_devices, nodes)
+    many, against = _nodes(reading.facts, cluster, node_devices, nodes)
     parts = study_parts(reading.facts, trainer=chosen.name, cluster=cluster, nodes=many)
+    if against:
+        kept = (it for it in parts.missing if it.key != "cluster.nodes")
+        parts = replace(parts, missing=(*kept, *against))
     names = tuple(each.name for each in files)
     return Imported(
         study=toml_of(parts, reading.places, _head(names, chosen)),
@@ -195,30 +198,22 @@ def _cluster(on: str) -> tuple[str, int | None, int | None]:
 
 def _nodes(
     facts: Facts, cluster: str, node_devices: int | None, nodes: int | None
-) -> int | None:
-    """The nodes of the cluster that is asked for, which hold as many devices as the files say.
-
-    Raises:
-        InputError: they do not fill whole nodes, or are not as many as are asked for.
-    """
+) -> tuple[int | None, tuple[Missing, ...]]:
+    """The nodes of the cluster that is asked for, and why they cannot be as many as files say."""
     said, each = facts.get("cluster.nodes"), facts.get("cluster.node_devices")
     devices = facts.get("cluster.devices")
-    if isinstance(said, int) and isinstance(each, int):
+    if not isinstance(devices, int) and isinstance(said, int) and isinstance(each, int):
         devices = said * each
     if node_devices is None or not isinstance(devices, int):
-        return said if isinstance(said, int) else nodes
+        return (said if isinstance(said, int) else nodes), ()
     if devices % node_devices:
-        raise InputError(
-            f"the files ask for {devices} devices, which do not fill nodes of {cluster}, of "
-            f"{node_devices} each."
-        )
+        needs = f"a cluster whose nodes are filled by {devices} devices ({cluster} has {node_devices} each)"
+        return None, (Missing(key="cluster.nodes", needs=needs),)
     found = devices // node_devices
     if nodes is not None and nodes != found:
-        raise InputError(
-            f"the files ask for {devices} devices, which are {found} nodes of {cluster} and not "
-            f"{nodes}."
-        )
-    return found
+        needs = f"{nodes} nodes of {cluster}, but {found}, for {devices} devices"
+        return None, (Missing(key="cluster.nodes", needs=needs),)
+    return found, ()
 
 
 def import_report(files: Sequence[LaunchFile], found: Imported) -> AnswerReport:
