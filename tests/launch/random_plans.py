@@ -20,11 +20,13 @@ from foretrain.search.export import files_of, written_for
 from foretrain.search.import_files import import_
 from foretrain.study.launch_files import launch_file
 from foretrain.study.study import study_from
+from foretrain.study.trainers import trainers
 from foretrain.trainers.chosen import against, chosen_of
 from foretrain.trainers.vocabulary import OPTIONS
 from foretrain.workload.operator import Attention
 
 MODELS = ("llama-3-8b", "llama-3-70b", "gpt-3-175b", "mixtral-8x7b", "mpt-30b")
+PRECISIONS = ("fp16", "bf16", "fp8", "fp8-current", "fp8-block")
 DEGREES = (1, 1, 2, 4, 8)
 COMPARED = tuple(
     name
@@ -59,7 +61,9 @@ def plans(trainer, many, seed, tries=400_000):
         if len(found) >= many:
             break
         nodes = draw.choice((1, 2, 4, 8, 16, 32))
-        asked = study(trainer, draw.choice(MODELS), nodes, "bf16")
+        able = next(it for it in trainers() if it.name == trainer).able("precisions") or PRECISIONS
+        precision = draw.choice([it for it in PRECISIONS if it in able])
+        asked = study(trainer, draw.choice(MODELS), nodes, precision)
         plan = one(draw, asked)
         if plan is None or (plan, asked.workload.model.name) in seen:
             continue
