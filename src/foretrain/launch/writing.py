@@ -12,7 +12,7 @@ from typing import Final
 
 from foretrain.launch.derived import DERIVED
 from foretrain.launch.option import Option, Place
-from foretrain.launch.reading import Tongues, read
+from foretrain.launch.reading import Tongues, Why, read
 from foretrain.trainers.flags import TRUE, Fact, Facts, Flag, Form, fact
 
 HERE: Final = Place(file="")
@@ -50,12 +50,13 @@ class Wrote:
     lost: dict[str, tuple[Fact, Fact | None]]
 
 
-def write(facts: Facts, tongues: Tongues) -> Wrote:
+def write(facts: Facts, tongues: Tongues, unheard: frozenset[str] = frozenset()) -> Wrote:
     """The options that say some facts.
 
     Args:
         facts: by key.
         tongues: the dialects of the trainer that is told.
+        unheard: keys that change nothing here, so that it does not matter what is read of them.
     """
     known = {**facts}
     for derived in DERIVED:
@@ -68,11 +69,13 @@ def write(facts: Facts, tongues: Tongues) -> Wrote:
             if not flag.only_read:
                 _write(flag, known, said, found)
     given = [_option(key, value) for key, value in facts.items() if key.startswith("cluster.")]
-    back = read((_option(it.name, it.value) for it in found.values()), tongues, given=given).facts
+    again = read((_option(it.name, it.value) for it in found.values()), tongues, given=given)
+    against = {it.taken.partition(" = ")[0] for it in again.not_understood if it.kind is Why.CONFLICT}
+    back = {key: value for key, value in again.facts.items() if key not in against}
     lost = {
         key: (value, back.get(key))
         for key, value in facts.items()
-        if not key.startswith("cluster.") and back.get(key) != value
+        if not key.startswith("cluster.") and key not in unheard and back.get(key) != value
     }
     return Wrote(options=tuple(found.values()), lost=lost)
 

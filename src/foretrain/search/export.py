@@ -35,6 +35,9 @@ HABITS: Final = frozenset({"plan.sends"})
 """Fields of a plan that no trainer has an option for: it does as it does."""
 
 
+SHARDING: Final = "plan.sharding"
+"""Which a file has to state though it changes nothing about one replica."""
+
 ATTENTION: Final = "options.attention"
 """By which a trainer is told the kernel of a plan's attention."""
 
@@ -164,9 +167,12 @@ def files_of(
     chosen = chosen_of(study)
     assert chosen is not None, "a study without a trainer was exported"
     trainer = chosen.trainer
-    quiet = {*unheard(plan, study), *HABITS}
-    facts = {key: it for key, it in facts_of(study, plan, trainer).items() if key not in quiet}
-    wrote = write(facts, Tongues(trainer))
+    quiet = unheard(plan, study) | HABITS
+    said = facts_of(study, plan, trainer)
+    facts = {key: it for key, it in said.items() if key not in quiet}
+    if SHARDING in quiet:
+        facts = {**facts, SHARDING: "none"}
+    wrote = write(facts, Tongues(trainer), quiet)
     refused = [*against(trainer, plan), *_refused(wrote, trainer)]
     if refused:
         raise InputError("\n".join(dict.fromkeys(refused)))
