@@ -158,7 +158,8 @@ def returned(asked, plan, launcher="torchrun"):
 def differences(asked, plan, read):
     """Fields in which the plan of a study that was read differs, those that change nothing apart."""
     space = read.question().space
-    quiet = idle(plan, asked.workload.model)
+    quiet = {*idle(plan, asked.workload.model)}
+    quiet |= {"shard", "reshard"} if "sharding" in quiet else set()
     found = {}
     for name in COMPARED:
         choices = getattr(space, name)

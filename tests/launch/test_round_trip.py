@@ -1,5 +1,7 @@
 """What is written from a plan and read again is the plan, or what the files cannot hold is listed."""
 
+from functools import cache
+
 import pytest
 
 from foretrain.errors import InputError
@@ -17,6 +19,7 @@ NEWEST = sorted(
 MANY = 200 if MORE > 1 else 8
 
 
+@cache
 def told(trainer, many, seed=1):
     """Random plans that a trainer can be told."""
     found, seed_of = [], seed

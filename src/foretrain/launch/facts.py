@@ -106,7 +106,10 @@ def _sizes(name: str) -> Iterator[tuple[str, Fact]]:
 
 def unheard(plan: Plan, study: Study) -> frozenset[str]:
     """Keys of a plan that change nothing about it, so that nobody has to be told of them."""
-    return frozenset(f"plan.{name}" for name in idle(plan, study.workload.model))
+    quiet = {*idle(plan, study.workload.model)}
+    if "sharding" in quiet:
+        quiet |= {"shard", "reshard"}
+    return frozenset(f"plan.{name}" for name in quiet)
 
 
 DECODER: Final = ("layers", "hidden", "heads", "vocabulary")
