@@ -61,11 +61,12 @@ ANSWERS: Final = (
         "largest", "search.largest", "search.largest:Largest", "search.report.search:largest_report"
     ),
     Answer("mixed", "search.mixed", "step.pair:MixedResult", "search.report.mixed:mixed_report"),
+    Answer("export", "search.export", "search.export:Exported", "search.export:export_report"),
     Answer(
-        "export", "search.export", "search.export:Exported", "search.export:export_report"
-    ),
-    Answer(
-        "import", "search.import_files", "search.import_files:Imported", "search.import_files:import_report"
+        "import",
+        "search.import_files",
+        "search.import_files:Imported",
+        "search.import_files:import_report",
     ),
     Answer("scale", "queueing.scale", "queueing.scaled:Scaled", "queueing.report:scale_report"),
     Answer("simulate", "jobs.simulate", "jobs.result:Simulated", "jobs.report:simulate_report"),

@@ -119,9 +119,7 @@ def one(draw, asked):
         if draw.random() < 0.3
         else Offload.NONE,
         attention=draw.choice(tuple(Attention)),
-        schedule=Schedule.ONE_F_ONE_B
-        if draw.random() < 0.8
-        else draw.choice(tuple(Schedule)),
+        schedule=Schedule.ONE_F_ONE_B if draw.random() < 0.8 else draw.choice(tuple(Schedule)),
         cut=cut,
         order=AXES if draw.random() < 0.8 else ("tensor", "context", "pipeline", "data"),
     )

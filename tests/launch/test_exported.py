@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.launch.test_round_trip import NEWEST, told
+from tests.needs import needs, needs_command
 
 from foretrain.launch.around import LAUNCHERS
 from foretrain.plan.plan import Plan, Sharding
 from foretrain.search.export import files_of
 from foretrain.study.study import study_from
 from foretrain.study.trainers import trainers
-from tests.launch.test_round_trip import NEWEST, told
-from tests.needs import needs, needs_command
 
 TOLD = "Trainer for which no file is checked by its own reader: it is not installed here."
 
@@ -40,7 +40,9 @@ def test_a_shell_takes_every_script(trainer, launcher):
     for files in texts(trainer, launcher):
         assert scripts(files)
         for text in scripts(files):
-            done = subprocess.run([bash, "-n"], input=text, text=True, capture_output=True, check=False)
+            done = subprocess.run(
+                [bash, "-n"], input=text, text=True, capture_output=True, check=False
+            )
             assert (done.returncode, done.stderr) == (0, "")
 
 

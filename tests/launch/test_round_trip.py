@@ -3,18 +3,22 @@
 from functools import cache
 
 import pytest
+from tests.examples import MORE
+from tests.launch.random_plans import differences, plans, refused, returned
 
 from foretrain.errors import InputError
 from foretrain.launch.around import LAUNCHERS
 from foretrain.search.export import files_of
 from foretrain.study.trainers import trainers
 from foretrain.trainers.chosen import chosen_of
-from tests.examples import MORE
-from tests.launch.random_plans import differences, plans, refused, returned
 
 TALKING = [each.name for each in trainers() if each.dialect]
 NEWEST = sorted(
-    {each.family: each.name for each in sorted(trainers(), key=lambda it: it.date) if each.dialect}.values()
+    {
+        each.family: each.name
+        for each in sorted(trainers(), key=lambda it: it.date)
+        if each.dialect
+    }.values()
 )
 MANY = 200 if MORE > 1 else 8
 

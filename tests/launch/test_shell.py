@@ -11,7 +11,9 @@ def words(text, **values):
 
 
 def test_a_continued_line_is_one_command():
-    assert words("torchrun a.py \\\n  --x 1 \\\n  --y 2\n") == [["torchrun", "a.py", "--x", "1", "--y", "2"]]
+    assert words("torchrun a.py \\\n  --x 1 \\\n  --y 2\n") == [
+        ["torchrun", "a.py", "--x", "1", "--y", "2"]
+    ]
 
 
 def test_comments_end_a_line_and_leave_a_word_alone():

@@ -50,7 +50,9 @@ def asked_of(
 
     if not is_launch_file(path):
         if on or settings:
-            raise InputError(f"{path} is a study, which says all; --on and --set are for files of a trainer.")
+            raise InputError(
+                f"{path} is a study, which says all; --on and --set are for files of a trainer."
+            )
         from foretrain.study.collective_study import read_question
 
         return read_question(path)
@@ -66,6 +68,10 @@ def asked_of(
     left = len(found.not_understood)
     tell(
         f"{path}: read as {found.trainer}, {len(found.understood)} keys"
-        + (f"; {left} options are not understood: foretrain import {path} lists them." if left else ".")
+        + (
+            f"; {left} options are not understood: foretrain import {path} lists them."
+            if left
+            else "."
+        )
     )
     return found.question(free=free)

@@ -74,7 +74,7 @@ def slurm(start: Start) -> dict[str, str]:
     ]
     line = start.line(rank='"$SLURM_NODEID"', address='"$MASTER_ADDR"')
     # Only a task knows its number: the line is handed to a shell on each node.
-    inner = f"{line} \"$@\""
+    inner = f'{line} "$@"'
     whole = f"srun bash -c {_single(inner)} train"
     return {f"{start.name}.sbatch": _script(start, before, whole, headers=headers)}
 

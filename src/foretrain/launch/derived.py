@@ -63,12 +63,18 @@ def replicas_of(facts: Facts) -> int | None:
     if "plan.data" in facts:
         return number(facts, "plan.data")
     devices = devices_of(facts)
-    return None if devices is None else _exactly(devices, _plan(facts, "tensor", "context", "pipeline"))
+    return (
+        None
+        if devices is None
+        else _exactly(devices, _plan(facts, "tensor", "context", "pipeline"))
+    )
 
 
 def _copies(facts: Facts) -> Fact | None:
     """Groups of devices that each hold a whole copy, where copies are shared."""
-    data, context, shard = (number(facts, f"plan.{name}", 0) for name in ("data", "context", "shard"))
+    data, context, shard = (
+        number(facts, f"plan.{name}", 0) for name in ("data", "context", "shard")
+    )
     if facts.get("plan.sharding") != "parameters":
         return data
     return 1 if shard == 0 else _exactly(data * max(context, 1), shard)
@@ -101,7 +107,11 @@ def _shared(facts: Facts, value: Fact) -> Found:
 
 def _chunk(facts: Facts) -> Fact | None:
     chunks = _plan(facts, "pipeline", "interleaving")
-    return _exactly(number(facts, "model.layers", 0), chunks) if _plan(facts, "interleaving") > 1 else None
+    return (
+        _exactly(number(facts, "model.layers", 0), chunks)
+        if _plan(facts, "interleaving") > 1
+        else None
+    )
 
 
 def _chunks(facts: Facts, value: Fact) -> Found:
@@ -200,7 +210,13 @@ def _from_ends(facts: Facts, value: Fact) -> Found:
     if not each or not layers or _plan(facts, "interleaving") > 1:
         return None
     cut = [each] * between
-    return _listed([*([first] if isinstance(first, int) else []), *cut, *([last] if isinstance(last, int) else [])])
+    return _listed(
+        [
+            *([first] if isinstance(first, int) else []),
+            *cut,
+            *([last] if isinstance(last, int) else []),
+        ]
+    )
 
 
 def _times(*keys: str) -> Callable[[Facts], Fact | None]:
@@ -389,12 +405,8 @@ DERIVED: Final = (
     Derived(key="feed_forward_ratio", needs=("model.hidden",), of=lambda _: None, into=_wide),
     Derived(key="copies", needs=(), of=_copies, into=lambda _, __: {}),
     Derived(key="sharers", needs=(), of=_sharers, into=_shared),
-    Derived(
-        key="fsdp_copies", needs=(), of=_where_sharded(_copies), into=lambda _, __: {}
-    ),
-    Derived(
-        key="fsdp_sharers", needs=(), of=_where_sharded(_sharers), into=_shared_in_groups
-    ),
+    Derived(key="fsdp_copies", needs=(), of=_where_sharded(_copies), into=lambda _, __: {}),
+    Derived(key="fsdp_sharers", needs=(), of=_where_sharded(_sharers), into=_shared_in_groups),
     Derived(
         key="shared_by_node",
         needs=("cluster.node_devices",),
@@ -424,15 +436,9 @@ DERIVED: Final = (
         into=lambda facts, _: {} if "plan.interleaving" in facts else {"plan.interleaving": 2},
     ),
     Derived(key="layout", needs=(), of=_layout, into=_from_layout),
-    Derived(
-        key="layers_of_first_stage", needs=("model.layers",), of=_end(0), into=_from_ends
-    ),
-    Derived(
-        key="layers_of_last_stage", needs=("model.layers",), of=_end(-1), into=_from_ends
-    ),
-    Derived(
-        key="layers_recomputed_of_chunk", needs=(), of=_recomputed, into=_from_recomputed
-    ),
+    Derived(key="layers_of_first_stage", needs=("model.layers",), of=_end(0), into=_from_ends),
+    Derived(key="layers_of_last_stage", needs=("model.layers",), of=_end(-1), into=_from_ends),
+    Derived(key="layers_recomputed_of_chunk", needs=(), of=_recomputed, into=_from_recomputed),
     Derived(key="samples_of_device", needs=(), of=_per_device, into=_from_per_device),
     Derived(
         key="tokens_of_micro_batch",

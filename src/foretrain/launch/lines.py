@@ -52,7 +52,9 @@ DEVICES_IN: Final = re.compile(r"(?:gpu:)?(?:[\w-]+:)?(\d+)$")
 DEEPEST: Final = 3
 
 
-def launched(text: str, file: str, *, preferred: str = "", values: Mapping[str, str] | None = None) -> Launched:
+def launched(
+    text: str, file: str, *, preferred: str = "", values: Mapping[str, str] | None = None
+) -> Launched:
     """What a launch script says.
 
     Args:
@@ -73,13 +75,13 @@ def launched(text: str, file: str, *, preferred: str = "", values: Mapping[str, 
     lines = [line for command in found for line in _lines(command, file, known, depth=0)]
     if not lines:
         return Launched(around=headers)
-    lines.sort(key=lambda line: (bool(preferred and re.search(preferred, line.program)), len(line.options)))
+    lines.sort(
+        key=lambda line: (bool(preferred and re.search(preferred, line.program)), len(line.options))
+    )
     best = lines[-1]
     given = {each.name for each in best.around}
     around = (*best.around, *(each for each in headers if each.name not in given))
-    return Launched(
-        options=best.options, around=around, programs=(best.program,), asked=best.asked
-    )
+    return Launched(options=best.options, around=around, programs=(best.program,), asked=best.asked)
 
 
 def written_in(text: str, file: str, values: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -142,7 +144,12 @@ def _lines(command: Command, file: str, known: Mapping[str, str], *, depth: int)
     """The launch lines in a command: itself, or what it hands to another shell."""
     words = command.words
     for place, word in enumerate(words):
-        if word.text == "-c" and place + 1 < len(words) and depth < DEEPEST and _shell_at(words, place):
+        if (
+            word.text == "-c"
+            and place + 1 < len(words)
+            and depth < DEEPEST
+            and _shell_at(words, place)
+        ):
             inner, rest = words[place + 1], words[place + 3 :]
             text = "\n" * (inner.line - 1) + inner.text
             for each in commands(text, known, rest=rest):
@@ -159,7 +166,9 @@ def _lines(command: Command, file: str, known: Mapping[str, str], *, depth: int)
 
 
 def _shell_at(words: Sequence[Word], place: int) -> bool:
-    return any(each.text.rpartition("/")[2] in ("bash", "sh") for each in words[max(0, place - 2) : place])
+    return any(
+        each.text.rpartition("/")[2] in ("bash", "sh") for each in words[max(0, place - 2) : place]
+    )
 
 
 def _program_at(words: Sequence[Word]) -> int | None:
@@ -178,7 +187,10 @@ def _around(words: Sequence[Word], file: str) -> Iterator[Option]:
     """The options of launchers that say how many devices take part."""
     tables = [LAUNCHERS[name] for name in map(_base, words) if name in LAUNCHERS]
     for option in _options(words, file):
-        key = next((table[name] for table in tables if (name := option.name.replace("_", "-")) in table), None)
+        key = next(
+            (table[name] for table in tables if (name := option.name.replace("_", "-")) in table),
+            None,
+        )
         if key is not None:
             yield _counted(option, key)
 

@@ -260,7 +260,9 @@ def read(options: Iterable[Option], tongues: Tongues, *, given: Iterable[Option]
             state.tell(option, Why.VARIABLE, ", ".join(option.unset))
         else:
             rank = place - RANKS
-            state.claims.append(_Claim(key=option.name, value=option.value, option=option, rank=rank))
+            state.claims.append(
+                _Claim(key=option.name, value=option.value, option=option, rank=rank)
+            )
     for option in _last(options, tongues, state):
         _claim(option, tongues, state)
     _settle(state)
@@ -352,7 +354,14 @@ def _fits(key: str, value: Fact) -> bool:
 
 
 TEXTS: Final = frozenset(
-    {"workload.model", "model_family", "model_size", "layout", "layers_of_experts", "recompute_method"}
+    {
+        "workload.model",
+        "model_family",
+        "model_size",
+        "layout",
+        "layers_of_experts",
+        "recompute_method",
+    }
 )
 """Keys whose value is a text."""
 
@@ -453,7 +462,9 @@ def _take(state: _State, derived: Derived, key: str, value: Fact) -> None:
 def _lacking(derived: Derived, state: _State) -> None:
     """Tell, once, that nothing follows from a count that somebody gave."""
     place = state.places.get(derived.key)
-    if place is None or any(it.kind is Why.FOLLOWS and it.option == derived.key for it in state.told):
+    if place is None or any(
+        it.kind is Why.FOLLOWS and it.option == derived.key for it in state.told
+    ):
         return
     lacking = [key for key in derived.needs if key not in state.facts]
     subject = ", ".join(lacking) or "degrees that go with it and the devices that take part"

@@ -18,11 +18,28 @@ from foretrain.errors import InputError
 
 NAME: Final = re.compile(r"[A-Za-z_]\w*")
 ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(\[\w*\])?(\+?)=")
-BRACED: Final = re.compile(r"(#?)([A-Za-z_]\w*|[@*#?$!0-9]+)(\[[^\]]*\])?(?:(:?[-=?+])(.*)|(.*))", re.DOTALL)
+BRACED: Final = re.compile(
+    r"(#?)([A-Za-z_]\w*|[@*#?$!0-9]+)(\[[^\]]*\])?(?:(:?[-=?+])(.*)|(.*))", re.DOTALL
+)
 HEREDOC: Final = re.compile(r"<<(-?)\s*(['\"]?)(\w+)\2")
 DECLARES: Final = frozenset({"export", "declare", "local", "readonly", "typeset", "env"})
 KEYWORDS: Final = frozenset(
-    {"then", "do", "else", "!", "if", "elif", "while", "until", "time", "exec", "{", "}", "fi", "done"}
+    {
+        "then",
+        "do",
+        "else",
+        "!",
+        "if",
+        "elif",
+        "while",
+        "until",
+        "time",
+        "exec",
+        "{",
+        "}",
+        "fi",
+        "done",
+    }
 )
 ENDS: Final = "\n;&|"
 MOST_WORDS: Final = 20_000
@@ -124,7 +141,8 @@ def commands(
     shell.values = {name: [(_piece(value),)] for name, value in (values or {}).items()}
     if rest:
         shell.values["@"] = [
-            (Piece(text=it.text, line=it.line, whole=True, unset=" ".join(it.unset)),) for it in rest
+            (Piece(text=it.text, line=it.line, whole=True, unset=" ".join(it.unset)),)
+            for it in rest
         ]
     return tuple(_commands(shell))
 

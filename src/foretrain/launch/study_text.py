@@ -65,7 +65,11 @@ def study_parts(facts: Facts, *, trainer: str, cluster: str, nodes: int | None) 
     workload |= {key: facts[f"workload.{key}"] for key in WORKLOAD if f"workload.{key}" in facts}
     if workload["model"] is None:
         del workload["model"]
-        lacking = [key for key in ("layers", "hidden", "heads", "vocabulary") if f"model.{key}" not in facts]
+        lacking = [
+            key
+            for key in ("layers", "hidden", "heads", "vocabulary")
+            if f"model.{key}" not in facts
+        ]
         partly = len(lacking) < 4
         needs = f"the size {', '.join(lacking)}" if partly else "the name of a model, or its sizes"
         missing.append(Missing(key="workload.model", needs=needs))

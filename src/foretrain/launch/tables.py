@@ -84,7 +84,9 @@ def _lines_of(text: str, paths: Sequence[Path]) -> list[int]:
     for path in paths:
         key = next((part for part in reversed(path) if not part.isdigit()), "")
         pattern = re.compile(rf"(?<![\w-])[\"']?{re.escape(key)}[\"']?\s*[:=]")
-        place = next((n for n in range(at, len(lines)) if pattern.search(lines[n].split(" #")[0])), None)
+        place = next(
+            (n for n in range(at, len(lines)) if pattern.search(lines[n].split(" #")[0])), None
+        )
         if place is None:
             place = next((n for n in range(at) if pattern.search(lines[n])), None)
         else:
@@ -97,7 +99,9 @@ def job_of(document: Mapping[str, Any], text: str, file: str) -> Launched | None
     """What a description of a job says, a TrainJob or a task of SkyPilot; None of anything else."""
     if document.get("kind") == "TrainJob":
         return _train_job(document, text, file)
-    if isinstance(document.get("run"), str) and ("resources" in document or "num_nodes" in document):
+    if isinstance(document.get("run"), str) and (
+        "resources" in document or "num_nodes" in document
+    ):
         return _task(document, text, file)
     return None
 
@@ -113,13 +117,22 @@ def _train_job(document: Mapping[str, Any], text: str, file: str) -> Launched:
         line = " ".join("'" + each.replace("'", "'\\''") + "'" for each in words)
     places = {each.name: each.place for each in table_options(document, text, file)}
     around = [
-        Option(name=key, value=fact(trainer[name]), place=places.get(f"spec.trainer.{name}", Place(file=file)))
+        Option(
+            name=key,
+            value=fact(trainer[name]),
+            place=places.get(f"spec.trainer.{name}", Place(file=file)),
+        )
         for name, key in (("numNodes", NODES), ("numProcPerNode", NODE_DEVICES))
         if name in trainer
     ]
-    counts = {"PET_NNODES": trainer.get("numNodes"), "PET_NPROC_PER_NODE": trainer.get("numProcPerNode")}
+    counts = {
+        "PET_NNODES": trainer.get("numNodes"),
+        "PET_NPROC_PER_NODE": trainer.get("numProcPerNode"),
+    }
     known = {name: str(value) for name, value in counts.items() if value is not None}
-    above = places.get("spec.trainer.args.0", places.get("spec.trainer.args", Place(file=file))).line
+    above = places.get(
+        "spec.trainer.args.0", places.get("spec.trainer.args", Place(file=file))
+    ).line
     return _joined("\n" * above + line, file, around, known)
 
 
@@ -130,7 +143,9 @@ def _task(document: Mapping[str, Any], text: str, file: str) -> Launched:
     kinds = resources.get("accelerators") if isinstance(resources, Mapping) else None
     per_node = str(kinds).rpartition(":")[2] if isinstance(kinds, str) else ""
     nodes = document.get("num_nodes", 1)
-    around = [Option(name=NODES, value=fact(nodes), place=places.get("num_nodes", Place(file=file)))]
+    around = [
+        Option(name=NODES, value=fact(nodes), place=places.get("num_nodes", Place(file=file)))
+    ]
     known = {"SKYPILOT_NUM_NODES": str(nodes)}
     if per_node.isdecimal():
         where = places.get("resources.accelerators", Place(file=file))
@@ -145,7 +160,11 @@ def _joined(line: str, file: str, around: Sequence[Option], known: Mapping[str, 
     found = launched(line, file, values=known)
     said = {each.name for each in found.around if not each.unset}
     kept = tuple(each for each in found.around if not each.unset)
-    beside = tuple(each for each in around if each.name not in said and not (each.name != NODES and DEVICES in said))
+    beside = tuple(
+        each
+        for each in around
+        if each.name not in said and not (each.name != NODES and DEVICES in said)
+    )
     return Launched(
         options=found.options,
         around=(*kept, *beside),
@@ -155,4 +174,6 @@ def _joined(line: str, file: str, around: Sequence[Option], known: Mapping[str, 
 
 
 def _listed(value: object) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else [str(value)] if value else []
+    return (
+        [str(each) for each in value] if isinstance(value, list) else [str(value)] if value else []
+    )

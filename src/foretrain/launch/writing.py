@@ -70,7 +70,9 @@ def write(facts: Facts, tongues: Tongues, unheard: frozenset[str] = frozenset())
                 _write(flag, known, said, found)
     given = [_option(key, value) for key, value in facts.items() if key.startswith("cluster.")]
     again = read((_option(it.name, it.value) for it in found.values()), tongues, given=given)
-    against = {it.taken.partition(" = ")[0] for it in again.not_understood if it.kind is Why.CONFLICT}
+    against = {
+        it.taken.partition(" = ")[0] for it in again.not_understood if it.kind is Why.CONFLICT
+    }
     back = {key: value for key, value in again.facts.items() if key not in against}
     lost = {
         key: (value, back.get(key))

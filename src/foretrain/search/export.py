@@ -124,7 +124,9 @@ def export(
     """
     if launcher not in LAUNCHERS:
         known = ", ".join(LAUNCHERS)
-        raise InputError(f"unknown launcher '{launcher}'.{nearest(launcher, LAUNCHERS)} Known: {known}.")
+        raise InputError(
+            f"unknown launcher '{launcher}'.{nearest(launcher, LAUNCHERS)} Known: {known}."
+        )
     if told := kind_problems(study):
         raise InputError("\n".join(told))
     trainer = target(to, chosen_of(study))
@@ -212,7 +214,9 @@ def _with(study: Study, trainer: Trainer) -> Study:
     stated = chosen_of(study)
     if stated is not None and stated.name == trainer.name:
         return study
-    given = tuple(each.name for each in fields(Space) if getattr(study.space, each.name) is not None)
+    given = tuple(
+        each.name for each in fields(Space) if getattr(study.space, each.name) is not None
+    )
     return replace(study, trainer=Chosen(trainer=trainer, stated=given))
 
 
@@ -273,7 +277,9 @@ def comments(found: Estimate, trainer: Trainer, source: Provenance) -> tuple[str
     step = written(SECONDS, found.step_time)
     between = span(found.step_time_low, found.step_time_high, SECONDS)
     memory = written(BYTES, found.memory.total)
-    paid = "" if found.cost_per_step is None else f", {written(DOLLARS, found.cost_per_step)} a step"
+    paid = (
+        "" if found.cost_per_step is None else f", {written(DOLLARS, found.cost_per_step)} a step"
+    )
     return (
         written_for(trainer, source.version),
         f"Plan: {found.plan}",
@@ -308,7 +314,9 @@ def _start(
 def export_report(study: Study, found: Exported) -> AnswerReport:
     """What is said of files."""
     files = tuple(
-        ReportSection(name=f"file-{place}", title=each.name, body=(Verbatim(each.text.rstrip("\n")),))
+        ReportSection(
+            name=f"file-{place}", title=each.name, body=(Verbatim(each.text.rstrip("\n")),)
+        )
         for place, each in enumerate(found.files)
     )
     left = tuple(map(str, found.left))

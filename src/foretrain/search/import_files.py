@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from foretrain.errors import InputError
 from foretrain.launch.option import Option, Place
-from foretrain.launch.reading import Ignored, NotUnderstood, Reading, Tongues, Understood, read
+from foretrain.launch.reading import Ignored, NotUnderstood, Tongues, Understood, read
 from foretrain.launch.recognise import together, trainer_of
 from foretrain.launch.study_text import Missing, study_parts, toml_of
 from foretrain.plan.study import Study
@@ -220,12 +220,16 @@ def import_report(files: Sequence[LaunchFile], found: Imported) -> AnswerReport:
     """What is said of files."""
     written = [each for each in found.understood if each.place]
     unset = [each for each in found.understood if not each.place]
-    told = tuple(f"{_base(it.place)}: {it.option} {it.value}\n  {it}" for it in found.not_understood)
+    told = tuple(
+        f"{_base(it.place)}: {it.option} {it.value}\n  {it}" for it in found.not_understood
+    )
     missing = tuple(f"{it.key}: the files do not say {it.needs}." for it in found.missing)
     ignored = tuple(f"{it.about}: {' '.join(it.options)}" for it in found.ignored)
     sections = (
         ReportSection(name="study", title="", body=(Verbatim(found.study.rstrip("\n")),)),
-        _listed("missing", "Missing", missing, Note("Give it with --on CLUSTER or --set KEY=VALUE.")),
+        _listed(
+            "missing", "Missing", missing, Note("Give it with --on CLUSTER or --set KEY=VALUE.")
+        ),
         _listed("not-understood", f"Not understood ({len(told)})", told),
         ReportSection(
             name="understood",
@@ -243,14 +247,22 @@ def import_report(files: Sequence[LaunchFile], found: Imported) -> AnswerReport:
         ReportSection(
             name="unset",
             title="What the trainer does unasked",
-            body=(table(unset, (Column(name="key"), lambda it: it.key), (Column(name="is"), lambda it: it.taken)),),
+            body=(
+                table(
+                    unset,
+                    (Column(name="key"), lambda it: it.key),
+                    (Column(name="is"), lambda it: it.taken),
+                ),
+            ),
             page_only=True,
         ),
         _listed("ignored", "Ignored, for it changes neither time nor memory", ignored),
         ReportSection(
             name="counts",
             title="",
-            body=(Note(f"{count(len(written), 'option')} understood: --json and --html list them."),),
+            body=(
+                Note(f"{count(len(written), 'option')} understood: --json and --html list them."),
+            ),
         ),
     )
     return AnswerReport(kind="Import", title=", ".join(map(_base, found.files)), sections=sections)

@@ -69,7 +69,9 @@ def is_launch_file(path: Path | str) -> bool:
 
 def _nested(document: Mapping[str, Any]) -> bool:
     """Whether a file has a section that trainers have and studies do not."""
-    return any(key in document for key in ("parallelism", "training", "model", "activation_checkpoint"))
+    return any(
+        key in document for key in ("parallelism", "training", "model", "activation_checkpoint")
+    )
 
 
 SCRIPTS: Final = (".sh", ".bash", ".slurm", ".sbatch", ".job")

@@ -50,10 +50,10 @@ def search(
     """Find the best plan, its rivals, and why the others are refused."""
     from foretrain.app.output import answered, check_page, chosen, tell
     from foretrain.app.progress import progress, stop_on_interrupt
+    from foretrain.plan.study import Study
     from foretrain.search import search as verb
     from foretrain.show.provenance import of_study
     from foretrain.study.problems import told_of
-    from foretrain.plan.study import Study
 
     if html is not None:
         check_page(html, study)
