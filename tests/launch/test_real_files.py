@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from foretrain.launch.reading import Why
+from foretrain.launch.told import Why
 from foretrain.launch.recognise import together
 from foretrain.search.import_files import import_, with_asked
 from foretrain.study.launch_files import read_launch_files

@@ -17,7 +17,7 @@ PORT: Final = 29500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
+class JobStart:
     """What is started.
 
     Attributes:
@@ -53,13 +53,13 @@ class Start:
         )
 
 
-def torchrun(start: Start) -> dict[str, str]:
+def torchrun(start: JobStart) -> dict[str, str]:
     """A script that is started on every node, with NODE_RANK and MASTER_ADDR set."""
     line = start.line(rank='"${NODE_RANK:-0}"', address='"${MASTER_ADDR:-localhost}"')
     return {f"{start.name}.sh": _script(start, ["set -euo pipefail"], line)}
 
 
-def slurm(start: Start) -> dict[str, str]:
+def slurm(start: JobStart) -> dict[str, str]:
     """A batch job: one task on each node, which starts a process for each device."""
     headers = [
         f"#SBATCH --job-name={start.name}",
@@ -79,7 +79,7 @@ def slurm(start: Start) -> dict[str, str]:
     return {f"{start.name}.sbatch": _script(start, before, whole, headers=headers)}
 
 
-def kubernetes(start: Start) -> dict[str, str]:
+def kubernetes(start: JobStart) -> dict[str, str]:
     """A TrainJob of Kubeflow's trainer, whose runtime sets PET_NODE_RANK and its kind."""
     line = start.line(rank='"$PET_NODE_RANK"', address='"$PET_MASTER_ADDR"')
     script = _script(start, ["set -euo pipefail", *_laid(start)], line, bare=True)
@@ -101,7 +101,7 @@ def kubernetes(start: Start) -> dict[str, str]:
     return {f"{start.name}.yaml": "\n".join([*_commented(start), *yaml_lines(job)]) + "\n"}
 
 
-def skypilot(start: Start) -> dict[str, str]:
+def skypilot(start: JobStart) -> dict[str, str]:
     """A task of SkyPilot."""
     line = start.line(
         rank='"$SKYPILOT_NODE_RANK"', address='"$(echo "$SKYPILOT_NODE_IPS" | head -n 1)"'
@@ -116,7 +116,7 @@ def skypilot(start: Start) -> dict[str, str]:
     return {f"{start.name}.yaml": "\n".join([*_commented(start), *yaml_lines(task)]) + "\n"}
 
 
-LAUNCHERS: Final[Mapping[str, Callable[[Start], dict[str, str]]]] = {
+LAUNCHERS: Final[Mapping[str, Callable[[JobStart], dict[str, str]]]] = {
     "torchrun": torchrun,
     "slurm": slurm,
     "kubernetes": kubernetes,
@@ -129,11 +129,11 @@ def _single(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _commented(start: Start) -> list[str]:
+def _commented(start: JobStart) -> list[str]:
     return [f"# {each}".rstrip() for each in start.comments]
 
 
-def _laid(start: Start) -> list[str]:
+def _laid(start: JobStart) -> list[str]:
     """Lines that write the trainer's files where a job has nothing else."""
     return [
         line
@@ -143,7 +143,7 @@ def _laid(start: Start) -> list[str]:
 
 
 def _script(
-    start: Start,
+    start: JobStart,
     before: Sequence[str],
     line: str,
     *,

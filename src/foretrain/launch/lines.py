@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from foretrain.errors import InputError
-from foretrain.launch.option import Launched, Option, Place
+from foretrain.launch.option import FilePlace, Launched, Option
 from foretrain.launch.shell import Command, Word, commands
 from foretrain.trainers.flags import Fact, fact
 
@@ -206,7 +206,7 @@ def _options(words: Sequence[Word], file: str) -> Iterator[Option]:
     while place < len(words):
         word = words[place]
         place += 1
-        where = Place(file=file, line=word.line)
+        where = FilePlace(file=file, line=word.line)
         match = NAMED.fullmatch(word.text)
         if match is None or (word.text.startswith("-") and NUMBER.match(word.text)):
             override = OVERRIDE.fullmatch(word.text)

@@ -8,7 +8,7 @@ from foretrain.trainers.flags import Fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class FilePlace:
     """Where something stands.
 
     Attributes:
@@ -37,7 +37,7 @@ class Option:
 
     name: str
     value: Fact
-    place: Place
+    place: FilePlace
     unset: tuple[str, ...] = ()
 
 

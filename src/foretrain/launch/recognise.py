@@ -10,8 +10,8 @@ from typing import Final
 from foretrain.errors import InputError, nearest
 from foretrain.launch.lines import launched, written_in
 from foretrain.launch.option import Launched
-from foretrain.launch.reading import Tongues
 from foretrain.launch.tables import job_of, table_options
+from foretrain.launch.tongues import Tongues
 from foretrain.study.launch_files import PARSERS, LaunchFile, launch_file
 from foretrain.trainers.trainer import Trainer
 

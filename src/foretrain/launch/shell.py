@@ -7,22 +7,20 @@ its name.
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from foretrain.errors import InputError
+from foretrain.launch.expansion import Pieces, ShellReader, WordPiece, expanded, filled_in
 
-NAME: Final = re.compile(r"[A-Za-z_]\w*")
 ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(\[\w*\])?(\+?)=")
-BRACED: Final = re.compile(
-    r"(#?)([A-Za-z_]\w*|[@*#?$!0-9]+)(\[[^\]]*\])?(?:(:?[-=?+])(.*)|(.*))", re.DOTALL
-)
+
 HEREDOC: Final = re.compile(r"<<(-?)\s*(['\"]?)(\w+)\2")
+
 DECLARES: Final = frozenset({"export", "declare", "local", "readonly", "typeset", "env"})
+
 KEYWORDS: Final = frozenset(
     {
         "then",
@@ -41,30 +39,12 @@ KEYWORDS: Final = frozenset(
         "done",
     }
 )
+
 ENDS: Final = "\n;&|"
+
 MOST_WORDS: Final = 20_000
+
 MOST_PIECES: Final = 200_000
-DEEPEST: Final = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """A part of a word.
-
-    Attributes:
-        text: what it says.
-        line: where it is written.
-        whole: whether blanks in it separate no words.
-        unset: the variable that it would be, where nobody sets that.
-    """
-
-    text: str
-    line: int
-    whole: bool = False
-    unset: str = ""
-
-
-Pieces = tuple[Piece, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,33 +77,6 @@ class Command:
     written: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Shell:
-    """Where in a script a reader is, and what it knows."""
-
-    text: str
-    line: int = 1
-    at: int = 0
-    depth: int = 0
-    values: dict[str, list[Pieces]] = field(default_factory=dict)
-    documents: list[tuple[str, bool, bool, str]] = field(default_factory=list)
-    target: str = ""
-    written: dict[str, str] = field(default_factory=dict)
-    made: int = 0
-
-    def peek(self, many: int = 1) -> str:
-        return self.text[self.at : self.at + many]
-
-    def take(self, many: int = 1) -> str:
-        found = self.peek(many)
-        self.at += many
-        self.line += found.count("\n")
-        return found
-
-    def ended(self) -> bool:
-        return self.at >= len(self.text)
-
-
 def commands(
     text: str, values: Mapping[str, str] | None = None, *, rest: Sequence[Word] = ()
 ) -> tuple[Command, ...]:
@@ -137,21 +90,21 @@ def commands(
     Raises:
         InputError: a quote or a bracket is not closed, or it is out of all proportion.
     """
-    shell = _Shell(text.replace("\r\n", "\n"))
+    shell = ShellReader(text.replace("\r\n", "\n"))
     shell.values = {name: [(_piece(value),)] for name, value in (values or {}).items()}
     if rest:
         shell.values["@"] = [
-            (Piece(text=it.text, line=it.line, whole=True, unset=" ".join(it.unset)),)
+            (WordPiece(text=it.text, line=it.line, whole=True, unset=" ".join(it.unset)),)
             for it in rest
         ]
     return tuple(_commands(shell))
 
 
-def _piece(text: str) -> Piece:
-    return Piece(text=text, line=0)
+def _piece(text: str) -> WordPiece:
+    return WordPiece(text=text, line=0)
 
 
-def _commands(shell: _Shell) -> Iterator[Command]:
+def _commands(shell: ShellReader) -> Iterator[Command]:
     many = 0
     while not shell.ended():
         command = _command(shell)
@@ -162,7 +115,7 @@ def _commands(shell: _Shell) -> Iterator[Command]:
             yield command
 
 
-def _command(shell: _Shell) -> Command:
+def _command(shell: ShellReader) -> Command:
     """The next simple command; assignments before it, and alone, are kept."""
     shell.target, shell.written = "", {}
     found: list[Word] = []
@@ -196,17 +149,17 @@ def _command(shell: _Shell) -> Command:
     return Command(words=tuple(found), line=line, written=written)
 
 
-def _blanks(shell: _Shell) -> None:
+def _blanks(shell: ShellReader) -> None:
     while shell.peek() and (shell.peek() in " \t" or shell.peek(2) == "\\\n"):
         shell.take(2 if shell.peek() == "\\" else 1)
 
 
-def _skip_comment(shell: _Shell) -> None:
+def _skip_comment(shell: ShellReader) -> None:
     while not shell.ended() and shell.peek() != "\n":
         shell.take()
 
 
-def _end_line(shell: _Shell) -> None:
+def _end_line(shell: ShellReader) -> None:
     """Past the end of a line, and past the here-documents that it announced."""
     shell.take()
     for mark, quoted, stripped, target in shell.documents:
@@ -222,31 +175,17 @@ def _end_line(shell: _Shell) -> None:
             lines.append(line)
         text = "\n".join(lines)
         if not quoted:
-            inner = _Shell(text, line=start, depth=shell.depth + 1, values=shell.values)
-            text = "".join(each.text for each in _document(inner))
+            inner = ShellReader(text, line=start, depth=shell.depth + 1, values=shell.values)
+            text = "".join(each.text for each in filled_in(inner))
         shell.written[target] = text
     shell.documents = []
 
 
-def _document(shell: _Shell) -> Pieces:
-    """A text in which variables are filled in and quotes are letters."""
-    found: list[Piece] = []
-    while not shell.ended():
-        if shell.peek() == "$":
-            found += _expanded(shell, whole=True)
-        elif shell.peek() == "\\" and shell.peek(2)[1:] in {"$", "\\", "`", "\n"}:
-            shell.take()
-            found.append(Piece(text=shell.take(), line=shell.line))
-        else:
-            found.append(Piece(text=shell.take(), line=shell.line))
-    return tuple(found)
-
-
-def _redirects(shell: _Shell) -> bool:
+def _redirects(shell: ShellReader) -> bool:
     return bool(re.match(r"\d*[<>]|&>", shell.text[shell.at : shell.at + 3]))
 
 
-def _redirect(shell: _Shell) -> None:
+def _redirect(shell: ShellReader) -> None:
     """Past a redirection; a here-document is kept with the file that the command writes."""
     if match := HEREDOC.match(shell.text, shell.at):
         shell.take(len(match[0]))
@@ -260,7 +199,7 @@ def _redirect(shell: _Shell) -> None:
         shell.documents = [(*each[:3], each[3] or shell.target) for each in shell.documents]
 
 
-def _assign(shell: _Shell, match: re.Match[str]) -> None:
+def _assign(shell: ShellReader, match: re.Match[str]) -> None:
     """NAME=value, NAME+=value, NAME=( ... ) and NAME+=( ... )."""
     shell.take(len(match[0]))
     name, more = match[1], bool(match[3])
@@ -277,7 +216,7 @@ def _assign(shell: _Shell, match: re.Match[str]) -> None:
         shell.values[name] = [word]
 
 
-def _array(shell: _Shell) -> list[Pieces]:
+def _array(shell: ShellReader) -> list[Pieces]:
     shell.take()
     items: list[Pieces] = []
     while True:
@@ -292,7 +231,7 @@ def _array(shell: _Shell) -> list[Pieces]:
             _skip_comment(shell)
             continue
         items += [
-            (Piece(text=each.text, line=each.line, whole=True, unset=" ".join(each.unset)),)
+            (WordPiece(text=each.text, line=each.line, whole=True, unset=" ".join(each.unset)),)
             for each in _words(_word(shell))
         ]
 
@@ -300,9 +239,9 @@ def _array(shell: _Shell) -> list[Pieces]:
 BETWEEN: Final = " \t\n;&|()<>"
 
 
-def _word(shell: _Shell) -> Pieces:
+def _word(shell: ShellReader) -> Pieces:
     """The next word, in pieces."""
-    found: list[Piece] = []
+    found: list[WordPiece] = []
     while not shell.ended() and shell.peek() not in BETWEEN:
         here = shell.peek()
         if here == "'":
@@ -310,14 +249,14 @@ def _word(shell: _Shell) -> Pieces:
         elif here == '"':
             found += _double(shell)
         elif here in "$`":
-            found += _expanded(shell, whole=False)
+            found += expanded(shell, whole=False)
         elif here == "\\":
             shell.take()
             line, letter = shell.line, shell.take()
             if letter != "\n":
-                found.append(Piece(text=letter, line=line, whole=True))
+                found.append(WordPiece(text=letter, line=line, whole=True))
         else:
-            found.append(Piece(text=here, line=shell.line))
+            found.append(WordPiece(text=here, line=shell.line))
             shell.take()
         shell.made += 1
         if shell.made + len(found) > MOST_PIECES:
@@ -325,7 +264,7 @@ def _word(shell: _Shell) -> Pieces:
     return tuple(found)
 
 
-def _single(shell: _Shell) -> Piece:
+def _single(shell: ShellReader) -> WordPiece:
     line = shell.line
     shell.take()
     end = shell.text.find("'", shell.at)
@@ -333,18 +272,18 @@ def _single(shell: _Shell) -> Piece:
         raise InputError(f"line {line}: a single quote is not closed.")
     text = shell.take(end - shell.at)
     shell.take()
-    return Piece(text=text, line=line, whole=True)
+    return WordPiece(text=text, line=line, whole=True)
 
 
-def _double(shell: _Shell) -> list[Piece]:
+def _double(shell: ShellReader) -> list[WordPiece]:
     start = shell.line
     shell.take()
-    found = [Piece(text="", line=start, whole=True)]
+    found = [WordPiece(text="", line=start, whole=True)]
     while shell.peek() != '"':
         if shell.ended():
             raise InputError(f"line {start}: a double quote is not closed.")
         if shell.peek() in "$`":
-            found += _expanded(shell, whole=True)
+            found += expanded(shell, whole=True)
             continue
         line = shell.line
         if shell.peek(2) == "\\\n":
@@ -352,135 +291,9 @@ def _double(shell: _Shell) -> list[Piece]:
             continue
         if shell.peek() == "\\" and shell.peek(2)[1:] in {'"', "$", "`", "\\"}:
             shell.take()
-        found.append(Piece(text=shell.take(), line=line, whole=True))
+        found.append(WordPiece(text=shell.take(), line=line, whole=True))
     shell.take()
     return found
-
-
-def _expanded(shell: _Shell, *, whole: bool) -> list[Piece]:
-    """What `$...` or a command in backquotes stands for."""
-    line = shell.line
-    if shell.peek() == "`":
-        shell.take()
-        end = shell.text.find("`", shell.at)
-        said = shell.take((end if end >= 0 else len(shell.text)) - shell.at)
-        shell.take()
-        return [Piece(text="", line=line, unset=f"`{said}`")]
-    shell.take()
-    if shell.peek(2) == "((":
-        return [_arithmetic(shell, line)]
-    if shell.peek() in {"(", "{"}:
-        inside = _bracketed(shell)
-        if inside.startswith("("):
-            return [Piece(text="", line=line, unset=f"${inside}")]
-        return _braced(shell, inside[1:-1], line, whole=whole)
-    if match := NAME.match(shell.text, shell.at):
-        shell.take(len(match[0]))
-        return _valued(shell, match[0], line, whole=whole, every=False)
-    if shell.peek() in {"@", "*"} and "@" in shell.values:
-        shell.take()
-        return _valued(shell, "@", line, whole=whole, every=True)
-    if shell.peek() and shell.peek() in "@*#?$!0123456789-":
-        return [Piece(text="", line=line, unset=f"${shell.take()}")]
-    return [Piece(text="$", line=line, whole=whole)]
-
-
-def _bracketed(shell: _Shell) -> str:
-    """A text in brackets with brackets inside, which is taken."""
-    opening = shell.peek()
-    closing = ")" if opening == "(" else "}"
-    start, depth, line = shell.at, 0, shell.line
-    while not shell.ended():
-        here = shell.take()
-        depth += (here == opening) - (here == closing)
-        if depth == 0:
-            return shell.text[start : shell.at]
-    raise InputError(f"line {line}: {opening} is not closed.")
-
-
-def _valued(shell: _Shell, name: str, line: int, *, whole: bool, every: bool) -> list[Piece]:
-    """The value of a variable, of all its items where it is a list and all are asked for."""
-    found = shell.values.get(name)
-    if found is None:
-        return [Piece(text="", line=line, unset=name)]
-    items = found if every else found[:1]
-    made: list[Piece] = []
-    for place, item in enumerate(items):
-        if place:
-            made.append(Piece(text=" ", line=line))
-        made += [
-            Piece(
-                text=each.text,
-                line=each.line or line,
-                whole=whole,
-                unset=each.unset,
-            )
-            for each in item
-        ]
-    return made
-
-
-def _braced(shell: _Shell, inside: str, line: int, *, whole: bool) -> list[Piece]:
-    """${NAME}, ${NAME[@]}, ${#NAME[@]}, ${NAME:-other}; what is done to its text is not known."""
-    match = BRACED.fullmatch(inside)
-    if match is None or shell.depth > DEEPEST:
-        return [Piece(text="", line=line, unset=f"${{{inside}}}")]
-    counted, name, index, sign, other, rest = match.groups()
-    found = shell.values.get(name)
-    every = index in ("[@]", "[*]")
-    if counted:
-        return [Piece(text=str(len(found or ())), line=line)]
-    if rest or (index and not every and index != "[0]"):
-        return [Piece(text="", line=line, unset=f"${{{inside}}}")]
-    known = found is not None and not any(each.unset for item in found for each in item)
-    if sign in ("-", ":-", "=", ":=") and not known:
-        inner = _Shell(other or "", line=line, depth=shell.depth + 1, values=shell.values)
-        made = _document(inner)
-        return [
-            Piece(text=each.text.strip("'\""), line=line, whole=whole, unset=each.unset)
-            for each in made
-        ]
-    if sign in ("+", ":+"):
-        return [Piece(text=other or "", line=line, whole=whole)] if known else []
-    return _valued(shell, name, line, whole=whole, every=every)
-
-
-OPERATORS: Final[Mapping[type, Callable[[int, int], int]]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.floordiv,
-    ast.Mod: operator.mod,
-}
-MOST_LETTERS: Final = 200
-LARGEST: Final = 10**15
-
-
-def _arithmetic(shell: _Shell, line: int) -> Piece:
-    """$(( ... )): whole numbers, variables and the four operations."""
-    said = _bracketed(shell)
-    inner = _Shell(said[2:-2], line=line, depth=shell.depth + 1, values=shell.values)
-    text = "".join(each.text if not each.unset else "?" for each in _document(inner))
-    try:
-        if len(text) > MOST_LETTERS:
-            raise ValueError(text)
-        number = _computed(ast.parse(text.strip(), mode="eval").body, shell)
-    except (SyntaxError, ValueError, ZeroDivisionError, KeyError):
-        return Piece(text="", line=line, unset=f"$({said})".replace("$((", "$((", 1))
-    return Piece(text=str(number), line=line)
-
-
-def _computed(node: ast.AST, shell: _Shell) -> int:
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return node.value
-    if isinstance(node, ast.Name):
-        return int("".join(each.text for each in shell.values[node.id][0]))
-    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-        left, right = _computed(node.left, shell), _computed(node.right, shell)
-        found = OPERATORS[type(node.op)](left, right)
-        if abs(found) <= LARGEST:
-            return found
-    raise ValueError
 
 
 def _words(pieces: Pieces) -> list[Word]:

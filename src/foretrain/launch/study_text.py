@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from foretrain.launch.derived import number
+from foretrain.launch.counts import number
 from foretrain.launch.facts import decoder_of, library_name
 from foretrain.plan.plan import SAID
 from foretrain.trainers.flags import Fact, Facts

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from foretrain.launch.lines import DEVICES, NODE_DEVICES, NODES, launched
-from foretrain.launch.option import Launched, Option, Place
+from foretrain.launch.option import FilePlace, Launched, Option
 from foretrain.trainers.flags import Fact, fact
 
 Path = tuple[str, ...]
@@ -30,7 +30,7 @@ def table_options(document: Mapping[str, Any], text: str, file: str) -> tuple[Op
     values = {".".join(path): value for path, value in found}
     lines = _lines_of(text, [path for path, _ in found])
     return tuple(
-        _resolved(".".join(path), value, values, Place(file=file, line=line))
+        _resolved(".".join(path), value, values, FilePlace(file=file, line=line))
         for (path, value), line in zip(found, lines, strict=True)
     )
 
@@ -53,7 +53,7 @@ def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _resolved(name: str, value: Fact, values: Mapping[str, Fact], place: Place) -> Option:
+def _resolved(name: str, value: Fact, values: Mapping[str, Fact], place: FilePlace) -> Option:
     """An option whose references to other keys are followed."""
     unset: list[str] = []
     above = name.rpartition(".")[0]
@@ -120,7 +120,7 @@ def _train_job(document: Mapping[str, Any], text: str, file: str) -> Launched:
         Option(
             name=key,
             value=fact(trainer[name]),
-            place=places.get(f"spec.trainer.{name}", Place(file=file)),
+            place=places.get(f"spec.trainer.{name}", FilePlace(file=file)),
         )
         for name, key in (("numNodes", NODES), ("numProcPerNode", NODE_DEVICES))
         if name in trainer
@@ -131,7 +131,7 @@ def _train_job(document: Mapping[str, Any], text: str, file: str) -> Launched:
     }
     known = {name: str(value) for name, value in counts.items() if value is not None}
     above = places.get(
-        "spec.trainer.args.0", places.get("spec.trainer.args", Place(file=file))
+        "spec.trainer.args.0", places.get("spec.trainer.args", FilePlace(file=file))
     ).line
     return _joined("\n" * above + line, file, around, known)
 
@@ -144,14 +144,14 @@ def _task(document: Mapping[str, Any], text: str, file: str) -> Launched:
     per_node = str(kinds).rpartition(":")[2] if isinstance(kinds, str) else ""
     nodes = document.get("num_nodes", 1)
     around = [
-        Option(name=NODES, value=fact(nodes), place=places.get("num_nodes", Place(file=file)))
+        Option(name=NODES, value=fact(nodes), place=places.get("num_nodes", FilePlace(file=file)))
     ]
     known = {"SKYPILOT_NUM_NODES": str(nodes)}
     if per_node.isdecimal():
-        where = places.get("resources.accelerators", Place(file=file))
+        where = places.get("resources.accelerators", FilePlace(file=file))
         around.append(Option(name=NODE_DEVICES, value=int(per_node), place=where))
         known["SKYPILOT_NUM_GPUS_PER_NODE"] = per_node
-    above = places.get("run", Place(file=file)).line
+    above = places.get("run", FilePlace(file=file)).line
     return _joined("\n" * above + str(document["run"]), file, around, known)
 
 

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from foretrain.launch.derived import DERIVED
-from foretrain.launch.option import Option, Place
-from foretrain.launch.reading import Tongues, Why, read
+from foretrain.launch.option import FilePlace, Option
+from foretrain.launch.reading import read
+from foretrain.launch.told import Why
+from foretrain.launch.tongues import Tongues
 from foretrain.trainers.flags import TRUE, Fact, Facts, Flag, Form, fact
 
-HERE: Final = Place(file="")
+HERE: Final = FilePlace(file="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

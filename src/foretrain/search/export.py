@@ -8,10 +8,11 @@ from typing import Final
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, nearest
-from foretrain.launch.around import LAUNCHERS, Start
+from foretrain.launch.around import LAUNCHERS, JobStart
 from foretrain.launch.facts import facts_of, unheard, value_of
 from foretrain.launch.forms import FILES, LINES
-from foretrain.launch.reading import Tongues, shown
+from foretrain.launch.reading import shown
+from foretrain.launch.tongues import Tongues
 from foretrain.launch.writing import Wrote, in_form, write
 from foretrain.plan.legality import kind_problems
 from foretrain.plan.plan import Plan
@@ -56,7 +57,7 @@ class ExportedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class Lost:
     """Something that a study says and that no file of the trainer holds.
 
     Attributes:
@@ -95,7 +96,7 @@ class Exported:
     launcher: str
     plan: str
     files: tuple[ExportedFile, ...]
-    left: tuple[Left, ...]
+    left: tuple[Lost, ...]
     estimate: Estimate
     inputs: str
 
@@ -153,7 +154,7 @@ def files_of(
     *,
     launcher: str = "torchrun",
     name: str = "train",
-) -> tuple[tuple[ExportedFile, ...], tuple[Left, ...]]:
+) -> tuple[tuple[ExportedFile, ...], tuple[Lost, ...]]:
     """The files that run a plan, and what of the study they do not hold.
 
     Args:
@@ -248,14 +249,14 @@ def _refused(wrote: Wrote, trainer: Trainer) -> Iterator[str]:
             )
 
 
-def _left(wrote: Wrote, plan: Plan, chosen: Chosen) -> Iterator[Left]:
+def _left(wrote: Wrote, plan: Plan, chosen: Chosen) -> Iterator[Lost]:
     """What is lost beside the plan; of its habits, what a trainer does otherwise."""
     usual = habitual(chosen, plan).sends
     if plan.pipeline > 1 and plan.sends is not usual:
-        yield Left(key="plan.sends", value=shown(value_of(plan.sends)), read=shown(value_of(usual)))
+        yield Lost(key="plan.sends", value=shown(value_of(plan.sends)), read=shown(value_of(usual)))
     for key, (value, back) in wrote.lost.items():
         if not _told_by_sizes(key, wrote):
-            yield Left(key=key, value=shown(value), read="" if back is None else shown(back))
+            yield Lost(key=key, value=shown(value), read="" if back is None else shown(back))
 
 
 def _told_by_sizes(key: str, wrote: Wrote) -> bool:
@@ -290,7 +291,7 @@ def comments(found: Estimate, trainer: Trainer, source: Provenance) -> tuple[str
 
 def _start(
     study: Study, trainer: Trainer, wrote: Wrote, *, comments: Sequence[str], name: str
-) -> Start:
+) -> JobStart:
     """What is started: the trainer's own file, and its command line."""
     dialect = trainer.dialect
     options = wrote.options
@@ -299,7 +300,7 @@ def _start(
     if form is not None and not form.in_shell:
         files[dialect.file] = FILES[form](tuple(in_form(options, form)), comments)
     arguments = [line for each in LINES for line in LINES[each](in_form(options, each))]
-    return Start(
+    return JobStart(
         name=name,
         comments=tuple(comments),
         command=dialect.command.replace("{file}", dialect.file),

@@ -9,10 +9,12 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from foretrain.errors import InputError
-from foretrain.launch.option import Option, Place
-from foretrain.launch.reading import Ignored, NotUnderstood, Tongues, Understood, read
+from foretrain.launch.option import FilePlace, Option
+from foretrain.launch.reading import read
 from foretrain.launch.recognise import together, trainer_of
 from foretrain.launch.study_text import Missing, study_parts, toml_of
+from foretrain.launch.told import Ignored, NotUnderstood, Understood
+from foretrain.launch.tongues import Tongues
 from foretrain.plan.study import Study
 from foretrain.show.report import AnswerReport, Bullets, Note, ReportSection, Verbatim
 from foretrain.show.table import Column, table
@@ -26,7 +28,7 @@ from foretrain.trainers.trainer import Trainer
 from foretrain.units import as_written
 
 MANY_OF: Final = re.compile(r"(\d+)\s*x\s*(.+)")
-ASKED: Final = Place(file="asked for")
+ASKED: Final = FilePlace(file="asked for")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,7 +99,7 @@ def _plain_yaml() -> type[Any]:
     """
     import yaml
 
-    class Plain(yaml.SafeLoader):
+    class PlainYaml(yaml.SafeLoader):
         """Dates stay texts, tags of programs too."""
 
         def compose_node(self, parent: Any, index: Any) -> Any:  # noqa: ANN401 - as yaml has it
@@ -110,9 +110,9 @@ def _plain_yaml() -> type[Any]:
                 )
             return super().compose_node(parent, index)
 
-    Plain.add_multi_constructor("!", lambda loader, suffix, node: None)
-    Plain.add_constructor("tag:yaml.org,2002:timestamp", Plain.construct_yaml_str)
-    return Plain
+    PlainYaml.add_multi_constructor("!", lambda loader, suffix, node: None)
+    PlainYaml.add_constructor("tag:yaml.org,2002:timestamp", PlainYaml.construct_yaml_str)
+    return PlainYaml
 
 
 MOST_BYTES: Final = 2**20
