@@ -1,4 +1,4 @@
-"""What a command is asked: a study, or the files of a trainer, read as one."""
+"""Files of a trainer that a command is asked about, read as a study."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import typer
 from foretrain.errors import InputError
 
 if TYPE_CHECKING:
-    from foretrain.plan.collective_study import CollectiveStudy
     from foretrain.plan.study import Study
 
 On = Annotated[
@@ -32,46 +31,34 @@ Settings = Annotated[
 ]
 
 
-def asked_of(
+def launched(
     path: Path, *, on: str, settings: Sequence[str] | None, free: bool = False
-) -> Study | CollectiveStudy:
-    """The question of a file: a study, or what a launch script or configuration runs.
+) -> Study | None:
+    """The study of a launch script or a configuration; None of a file that is a study itself.
 
     Args:
         path: of the file.
-        on: the cluster on which files of a trainer run.
-        settings: what they leave open.
-        free: whether the plan of such files is left open, for a search.
+        on: the cluster on which it runs.
+        settings: what it leaves open.
+        free: whether its plan is left open, for a search.
 
     Raises:
         InputError: it cannot be read, or leaves something open.
     """
-    from foretrain.study.launch_files import is_launch_file
+    from foretrain.app.output import tell
+    from foretrain.study.launch_files import is_launch_file, read_launch_files
+    from foretrain.study.problems import told_of
 
     if not is_launch_file(path):
         if on or settings:
-            raise InputError(
-                f"{path} is a study, which says all; --on and --set are for files of a trainer."
-            )
-        from foretrain.study.collective_study import read_question
-
-        return read_question(path)
-    from foretrain.app.output import tell
+            raise InputError(f"{path} is a study: --on and --set are for files of a trainer.")
+        return None
     from foretrain.search.import_files import import_, settings_of, with_asked
-    from foretrain.study.launch_files import read_launch_files
-    from foretrain.study.problems import told_of
 
     with told_of(path):
-        found = import_(
-            with_asked(read_launch_files(path)), on=on, settings=settings_of(settings or [])
-        )
+        files = with_asked(read_launch_files(path))
+        found = import_(files, on=on, settings=settings_of(settings or []))
     left = len(found.not_understood)
-    tell(
-        f"{path}: read as {found.trainer}, {len(found.understood)} keys"
-        + (
-            f"; {left} options are not understood: foretrain import {path} lists them."
-            if left
-            else "."
-        )
-    )
+    more = f"; {left} options are not understood: foretrain import {path}" if left else ""
+    tell(f"{path}: read as {found.trainer}{more}.")
     return found.question(free=free)

@@ -179,7 +179,7 @@ def _from_instances(facts: Facts, value: Fact) -> Found:
 
 
 BLOCK: Final = 64
-"""Widths of gated parts that nobody states are whole blocks of so many (source: Megatron-LM, arguments.py)."""
+"""Widths of gated parts that nobody states are whole blocks (source: megatron-lm, arguments.py)."""
 
 
 def _wide(facts: Facts, value: Fact) -> Found:

@@ -1,4 +1,4 @@
-"""Expansion: what variables, defaults, arrays and sums of a shell stand for, as far as that is known."""
+"""Expansion: what variables, defaults, arrays and sums of a shell stand for."""
 
 from __future__ import annotations
 
@@ -55,15 +55,18 @@ class ShellReader:
     made: int = 0
 
     def peek(self, many: int = 1) -> str:
+        """The next letters, which stay."""
         return self.text[self.at : self.at + many]
 
     def take(self, many: int = 1) -> str:
+        """The next letters, which are gone."""
         found = self.peek(many)
         self.at += many
         self.line += found.count("\n")
         return found
 
     def ended(self) -> bool:
+        """Whether nothing is left."""
         return self.at >= len(self.text)
 
 
@@ -85,19 +88,32 @@ def expanded(shell: ShellReader, *, whole: bool) -> list[WordPiece]:
     """What `$...` or a command in backquotes stands for."""
     line = shell.line
     if shell.peek() == "`":
-        shell.take()
-        end = shell.text.find("`", shell.at)
-        said = shell.take((end if end >= 0 else len(shell.text)) - shell.at)
-        shell.take()
-        return [WordPiece(text="", line=line, unset=f"`{said}`")]
+        return [_unknown(f"`{_backquoted(shell)}`", line)]
     shell.take()
     if shell.peek(2) == "((":
         return [_arithmetic(shell, line)]
-    if shell.peek() in {"(", "{"}:
-        inside = _bracketed(shell)
-        if inside.startswith("("):
-            return [WordPiece(text="", line=line, unset=f"${inside}")]
-        return _braced(shell, inside[1:-1], line, whole=whole)
+    if shell.peek() == "(":
+        return [_unknown(f"${_bracketed(shell)}", line)]
+    if shell.peek() == "{":
+        return _braced(shell, _bracketed(shell)[1:-1], line, whole=whole)
+    return _plainly(shell, line, whole=whole)
+
+
+def _unknown(name: str, line: int) -> WordPiece:
+    """What only a running shell knows."""
+    return WordPiece(text="", line=line, unset=name)
+
+
+def _backquoted(shell: ShellReader) -> str:
+    shell.take()
+    end = shell.text.find("`", shell.at)
+    said = shell.take((end if end >= 0 else len(shell.text)) - shell.at)
+    shell.take()
+    return said
+
+
+def _plainly(shell: ShellReader, line: int, *, whole: bool) -> list[WordPiece]:
+    """$NAME, $@ and others of one letter."""
     if match := NAME.match(shell.text, shell.at):
         shell.take(len(match[0]))
         return _valued(shell, match[0], line, whole=whole, every=False)
@@ -105,7 +121,7 @@ def expanded(shell: ShellReader, *, whole: bool) -> list[WordPiece]:
         shell.take()
         return _valued(shell, "@", line, whole=whole, every=True)
     if shell.peek() and shell.peek() in "@*#?$!0123456789-":
-        return [WordPiece(text="", line=line, unset=f"${shell.take()}")]
+        return [_unknown(f"${shell.take()}", line)]
     return [WordPiece(text="$", line=line, whole=whole)]
 
 

@@ -1,4 +1,4 @@
-"""Launch lines: from a script to the options of what starts a training and of the training itself."""
+"""Launch lines: from a script to the options of a training and of what starts it."""
 
 from __future__ import annotations
 

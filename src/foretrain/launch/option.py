@@ -7,6 +7,11 @@ from dataclasses import dataclass, field
 from foretrain.trainers.flags import Fact
 
 
+def base(path: str) -> str:
+    """The last part of a path."""
+    return path.rpartition("/")[2]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePlace:
     """Where something stands.

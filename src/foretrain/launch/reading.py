@@ -70,7 +70,7 @@ class _State:
     told: list[NotUnderstood] = field(default_factory=list)
     ignored: dict[str, list[str]] = field(default_factory=dict)
 
-    def tell(self, option: Option, kind: Why, subject: str, taken: str = "") -> None:
+    def tell(self, option: Option, kind: Why, subject: str, *, taken: str = "") -> None:
         """Note an option that is not understood."""
         self.told.append(
             NotUnderstood(
@@ -139,7 +139,7 @@ def _last(options: Iterable[Option], tongues: Tongues, state: _State) -> list[Op
         idle = tongues.ignored(tongues.named(option.name)) is not None
         if before is not None and before.value != option.value and not idle:
             subject = f"{option.name} at {option.place}, which comes later"
-            state.tell(before, Why.CONFLICT, subject, f"{option.name} {shown(option.value)}")
+            state.tell(before, Why.CONFLICT, subject, taken=f"{option.name} {shown(option.value)}")
         found[name] = option
     return list(found.values())
 
@@ -149,7 +149,7 @@ def _claim(option: Option, tongues: Tongues, state: _State) -> None:
     name = tongues.named(option.name)
     flagged = tongues.flag(name)
     if flagged is not None:
-        _sets(option, flagged[0], flagged[1], state)
+        _sets(option, flagged[0], state, rank=flagged[1])
     elif (about := tongues.ignored(name)) is not None:
         state.ignored.setdefault(about, []).append(option.name)
     elif (matters := tongues.unread(name)) is not None:
@@ -159,14 +159,16 @@ def _claim(option: Option, tongues: Tongues, state: _State) -> None:
         release, flag = other
         before = len(state.claims)
         if flag is not None and not option.unset:
-            _sets(option, flag, -1, state)
+            _sets(option, flag, state, rank=-1)
         taken = ", ".join(f"{it.key} = {shown(it.value)}" for it in state.claims[before:])
-        state.tell(option, Why.OTHER_RELEASE, f"{release}, not of {tongues.trainer.name}", taken)
+        state.tell(
+            option, Why.OTHER_RELEASE, f"{release}, not of {tongues.trainer.name}", taken=taken
+        )
     else:
         state.tell(option, Why.UNKNOWN, nearest(name, tongues.names()))
 
 
-def _sets(option: Option, flag: Flag, rank: int, state: _State) -> None:
+def _sets(option: Option, flag: Flag, state: _State, *, rank: int) -> None:
     """The keys that an option sets by what its flag says."""
     if option.unset:
         state.tell(option, Why.VARIABLE, ", ".join(option.unset))
@@ -238,7 +240,7 @@ def _settle(state: _State) -> None:
             if each.times or chosen.refines or each.value == chosen.value:
                 continue
             subject = f"{chosen.option.name} at {chosen.option.place}"
-            state.tell(each.option, Why.CONFLICT, subject, f"{key} = {shown(chosen.value)}")
+            state.tell(each.option, Why.CONFLICT, subject, taken=f"{key} = {shown(chosen.value)}")
         state.facts[key] = value
         state.places[key] = str(chosen.option.place)
         state.understood += [
@@ -269,10 +271,10 @@ def _follow(state: _State) -> None:
             continue
         state.places[f"done {derived.key}"] = ""
         for key, value in found.items():
-            _take(state, derived, key, value)
+            _take(state, derived, key=key, value=value)
 
 
-def _take(state: _State, derived: Derived, key: str, value: Fact) -> None:
+def _take(state: _State, derived: Derived, *, key: str, value: Fact) -> None:
     """A key that follows; one that is given and says otherwise stays as it is given."""
     place = state.places.get(derived.key, "")
     known = state.facts.get(key)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 from typing import Final
 
 from foretrain.errors import InputError, nearest
@@ -52,7 +51,7 @@ def _written(file: LaunchFile) -> list[LaunchFile]:
     """Tables that a script writes itself, as far as they can be read."""
     found = []
     for name, text in written_in(file.text, file.name).items():
-        if PurePosixPath(name).suffix in PARSERS:
+        if name.endswith(tuple(PARSERS)):
             try:
                 found.append(launch_file(f"{file.name} > {name}", text))
             except InputError:

@@ -126,11 +126,8 @@ def _command(shell: ShellReader) -> Command:
         here = shell.peek()
         if here == "#":
             _skip_comment(shell)
-        elif here in ENDS or shell.ended():
-            if here == "\n":
-                _end_line(shell)
-            else:
-                shell.take()
+        elif here in ENDS:
+            _end(shell)
             break
         elif here in "()":
             shell.take()
@@ -156,6 +153,14 @@ def _blanks(shell: ShellReader) -> None:
 
 def _skip_comment(shell: ShellReader) -> None:
     while not shell.ended() and shell.peek() != "\n":
+        shell.take()
+
+
+def _end(shell: ShellReader) -> None:
+    """Past the end of a command."""
+    if shell.peek() == "\n":
+        _end_line(shell)
+    else:
         shell.take()
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any, Final
 
 from foretrain.launch.counts import number
 from foretrain.launch.facts import decoder_of, library_name
+from foretrain.launch.option import base
 from foretrain.plan.plan import SAID
 from foretrain.trainers.flags import Fact, Facts
 from foretrain.workload.library.entries import known
@@ -154,7 +154,7 @@ def toml_of(parts: StudyParts, places: Mapping[str, str], head: Sequence[str] = 
         lines += [f"# {it.key.partition('.')[2]}: the files do not say {it.needs}"
                   for it in parts.missing if it.key.startswith(f"{name}.")]  # fmt: skip
         for key, value in keys.items():
-            place = PurePosixPath(places.get(f"{name}.{key}", "")).name
+            place = base(places.get(f"{name}.{key}", ""))
             lines.append(f"{key} = {written(value)}{f'  # {_tame(place)}' if place else ''}")
     return "\n".join(lines).strip("\n") + "\n"
 

@@ -30,7 +30,7 @@ def table_options(document: Mapping[str, Any], text: str, file: str) -> tuple[Op
     values = {".".join(path): value for path, value in found}
     lines = _lines_of(text, [path for path, _ in found])
     return tuple(
-        _resolved(".".join(path), value, values, FilePlace(file=file, line=line))
+        _resolved(".".join(path), value, values, place=FilePlace(file=file, line=line))
         for (path, value), line in zip(found, lines, strict=True)
     )
 
@@ -53,7 +53,7 @@ def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _resolved(name: str, value: Fact, values: Mapping[str, Fact], place: FilePlace) -> Option:
+def _resolved(name: str, value: Fact, values: Mapping[str, Fact], *, place: FilePlace) -> Option:
     """An option whose references to other keys are followed."""
     unset: list[str] = []
     above = name.rpartition(".")[0]
@@ -107,7 +107,7 @@ def job_of(document: Mapping[str, Any], text: str, file: str) -> Launched | None
 
 
 def _train_job(document: Mapping[str, Any], text: str, file: str) -> Launched:
-    """Source: kubeflow/trainer, api v1alpha1: spec.trainer.{command, args, numNodes, numProcPerNode}."""
+    """Source: kubeflow/trainer, api v1alpha1: spec.trainer and its command, args and counts."""
     spec = document.get("spec", {})
     trainer = spec.get("trainer", {}) if isinstance(spec, Mapping) else {}
     words = [*_listed(trainer.get("command")), *_listed(trainer.get("args"))]
@@ -133,7 +133,7 @@ def _train_job(document: Mapping[str, Any], text: str, file: str) -> Launched:
     above = places.get(
         "spec.trainer.args.0", places.get("spec.trainer.args", FilePlace(file=file))
     ).line
-    return _joined("\n" * above + line, file, around, known)
+    return _joined("\n" * above + line, file, around=around, known=known)
 
 
 def _task(document: Mapping[str, Any], text: str, file: str) -> Launched:
@@ -152,10 +152,12 @@ def _task(document: Mapping[str, Any], text: str, file: str) -> Launched:
         around.append(Option(name=NODE_DEVICES, value=int(per_node), place=where))
         known["SKYPILOT_NUM_GPUS_PER_NODE"] = per_node
     above = places.get("run", FilePlace(file=file)).line
-    return _joined("\n" * above + str(document["run"]), file, around, known)
+    return _joined("\n" * above + str(document["run"]), file, around=around, known=known)
 
 
-def _joined(line: str, file: str, around: Sequence[Option], known: Mapping[str, str]) -> Launched:
+def _joined(
+    line: str, file: str, *, around: Sequence[Option], known: Mapping[str, str]
+) -> Launched:
     """What the command of a job says, and what the job says beside it."""
     found = launched(line, file, values=known)
     said = {each.name for each in found.around if not each.unset}

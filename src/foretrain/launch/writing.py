@@ -69,7 +69,7 @@ def write(facts: Facts, tongues: Tongues, unheard: frozenset[str] = frozenset())
         said: set[str] = set()
         for flag in dialect.flags:
             if not flag.only_read:
-                _write(flag, known, said, found)
+                _write(flag, known, said=said, found=found)
     given = [_option(key, value) for key, value in facts.items() if key.startswith("cluster.")]
     again = read((_option(it.name, it.value) for it in found.values()), tongues, given=given)
     against = {
@@ -88,7 +88,7 @@ def _option(name: str, value: Fact) -> Option:
     return Option(name=name, value=value, place=HERE)
 
 
-def _write(flag: Flag, facts: Facts, said: set[str], found: dict[str, WrittenOption]) -> None:
+def _write(flag: Flag, facts: Facts, *, said: set[str], found: dict[str, WrittenOption]) -> None:
     """Write a flag where it says what is so, and nothing above it said it."""
     chosen = _chosen(flag, facts)
     if chosen is None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
+from foretrain.cluster.offer import part
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, nearest
 from foretrain.launch.around import LAUNCHERS, JobStart
@@ -232,8 +233,6 @@ def _predicted(study: Study, coefficients: Coefficients) -> tuple[Study, Estimat
         (it.cluster for it in study.choices if it.cluster.name == best.cluster), study.cluster
     )
     if cluster.nodes != best.nodes:
-        from foretrain.cluster.offer import part
-
         cluster = part(cluster, best.nodes)
     return replace(study, cluster=cluster, offers=()), best.estimate
 
@@ -243,10 +242,9 @@ def _refused(wrote: Wrote, trainer: Trainer) -> Iterator[str]:
     for key, (value, back) in wrote.lost.items():
         if key.startswith(("plan.", ATTENTION)):
             told = f"; the nearest it can say is {shown(back)}" if back is not None else ""
-            yield (
-                f"{'plan.attention' if key == ATTENTION else key}: {trainer.family} {trainer.release} ({trainer.name}) has no option that "
-                f"says {shown(value)}{told}."
-            )
+            field = "plan.attention" if key == ATTENTION else key
+            release = f"{trainer.family} {trainer.release} ({trainer.name})"
+            yield f"{field}: {release} has no option that says {shown(value)}{told}."
 
 
 def _left(wrote: Wrote, plan: Plan, chosen: Chosen) -> Iterator[Lost]:

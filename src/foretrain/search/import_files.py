@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 from typing import Any, Final
 
 from foretrain.errors import InputError
-from foretrain.launch.option import FilePlace, Option
+from foretrain.launch.option import FilePlace, Option, base
 from foretrain.launch.reading import read
 from foretrain.launch.recognise import together, trainer_of
 from foretrain.launch.study_text import Missing, study_parts, toml_of
@@ -102,7 +101,7 @@ def import_(
     around = [*_once(said.around, nodes), *given]
     around += _asked(around, node_devices, nodes)
     reading = read(said.options, Tongues(chosen, every), given=around)
-    many, against = _nodes(reading.facts, cluster, node_devices, nodes)
+    many, against = _nodes(reading.facts, cluster=cluster, node_devices=node_devices, nodes=nodes)
     parts = study_parts(reading.facts, trainer=chosen.name, cluster=cluster, nodes=many)
     if against:
         kept = (it for it in parts.missing if it.key != "cluster.nodes")
@@ -160,7 +159,7 @@ def with_asked(files: Sequence[LaunchFile]) -> tuple[LaunchFile, ...]:
 
 
 def _head(names: Sequence[str], chosen: Trainer) -> list[str]:
-    shown = ", ".join(PurePosixPath(name).name for name in names)
+    shown = ", ".join(base(name) for name in names)
     return [f"From {shown}, read as {chosen.family} {chosen.release} ({chosen.name})."]
 
 
@@ -199,7 +198,7 @@ def _cluster(on: str) -> tuple[str, int | None, int | None]:
 
 
 def _nodes(
-    facts: Facts, cluster: str, node_devices: int | None, nodes: int | None
+    facts: Facts, *, cluster: str, node_devices: int | None, nodes: int | None
 ) -> tuple[int | None, tuple[Missing, ...]]:
     """The nodes of the cluster that is asked for, and why they cannot be as many as files say."""
     said, each = facts.get("cluster.nodes"), facts.get("cluster.node_devices")
@@ -209,7 +208,7 @@ def _nodes(
     if node_devices is None or not isinstance(devices, int):
         return (said if isinstance(said, int) else nodes), ()
     if devices % node_devices:
-        needs = f"a cluster whose nodes are filled by {devices} devices ({cluster} has {node_devices} each)"
+        needs = f"nodes of {node_devices} devices, as {cluster} has them, but {devices} devices"
         return None, (Missing(key="cluster.nodes", needs=needs),)
     found = devices // node_devices
     if nodes is not None and nodes != found:
@@ -221,53 +220,40 @@ def _nodes(
 def import_report(files: Sequence[LaunchFile], found: Imported) -> AnswerReport:
     """What is said of files."""
     written = [each for each in found.understood if each.place]
-    unset = [each for each in found.understood if not each.place]
-    told = tuple(
-        f"{_base(it.place)}: {it.option} {it.value}\n  {it}" for it in found.not_understood
-    )
+    told = tuple(f"{base(it.place)}: {it.option} {it.value}\n  {it}" for it in found.not_understood)
     missing = tuple(f"{it.key}: the files do not say {it.needs}." for it in found.missing)
     ignored = tuple(f"{it.about}: {' '.join(it.options)}" for it in found.ignored)
+    many = Note(f"{count(len(written), 'option')} understood: --json and --html list them.")
+    how = Note("Give it with --on CLUSTER or --set KEY=VALUE.")
     sections = (
         ReportSection(name="study", title="", body=(Verbatim(found.study.rstrip("\n")),)),
-        _listed(
-            "missing", "Missing", missing, Note("Give it with --on CLUSTER or --set KEY=VALUE.")
-        ),
+        _listed("missing", "Missing", missing, how),
         _listed("not-understood", f"Not understood ({len(told)})", told),
-        ReportSection(
-            name="understood",
-            title=f"Understood as options of {found.trainer}",
-            body=(
-                table(
-                    written,
-                    (Column(name="where"), lambda it: _base(it.place)),
-                    (Column(name="option"), lambda it: f"{it.option} {it.value}"),
-                    (Column(name="says"), _says),
-                ),
-            ),
-            page_only=True,
-        ),
-        ReportSection(
-            name="unset",
-            title="What the trainer does unasked",
-            body=(
-                table(
-                    unset,
-                    (Column(name="key"), lambda it: it.key),
-                    (Column(name="is"), lambda it: it.taken),
-                ),
-            ),
-            page_only=True,
-        ),
+        *_understood(found),
         _listed("ignored", "Ignored, for it changes neither time nor memory", ignored),
+        ReportSection(name="counts", title="", body=(many,)),
+    )
+    return AnswerReport(kind="Import", title=", ".join(map(base, found.files)), sections=sections)
+
+
+def _understood(found: Imported) -> tuple[ReportSection, ReportSection]:
+    """Options that were understood, and what a trainer does unasked, for a page."""
+    written = [each for each in found.understood if each.place]
+    unset = [each for each in found.understood if not each.place]
+    options = table(
+        written,
+        (Column(name="where"), lambda it: base(it.place)),
+        (Column(name="option"), lambda it: f"{it.option} {it.value}"),
+        (Column(name="says"), _says),
+    )
+    unasked = table(unset, (Column(name="says"), _says))
+    title = f"Understood as options of {found.trainer}"
+    return (
+        ReportSection(name="understood", title=title, body=(options,), page_only=True),
         ReportSection(
-            name="counts",
-            title="",
-            body=(
-                Note(f"{count(len(written), 'option')} understood: --json and --html list them."),
-            ),
+            name="unset", title="What the trainer does unasked", body=(unasked,), page_only=True
         ),
     )
-    return AnswerReport(kind="Import", title=", ".join(map(_base, found.files)), sections=sections)
 
 
 def _says(it: Understood) -> str:
@@ -277,7 +263,3 @@ def _says(it: Understood) -> str:
 def _listed(name: str, title: str, texts: tuple[str, ...], *more: Note) -> ReportSection:
     body = (Bullets(texts), *more) if texts else ()
     return ReportSection(name=name, title=title if texts else "", body=body)
-
-
-def _base(place: str) -> str:
-    return PurePosixPath(place).name

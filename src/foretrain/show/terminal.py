@@ -120,7 +120,12 @@ def drawn(report: AnswerReport) -> Group:
 
 def blocks(shown: Iterable[Block]) -> Group:
     """What a terminal shows of some blocks, one below the other."""
-    return Group(*(line for block in shown for line in _block(block)))
+    lines = (
+        line
+        for block in shown
+        for line in ([_AsItIs(block.text)] if isinstance(block, Verbatim) else _block(block))
+    )
+    return Group(*lines)
 
 
 def _block(block: Block) -> Iterator[RenderableType]:
@@ -134,8 +139,6 @@ def _block(block: Block) -> Iterator[RenderableType]:
             yield Text(f"\n{text}", style="bold")
         case Bullets(texts=texts):
             yield Padding(Text("\n".join(texts)), (0, 0, 1, 2))
-        case Verbatim(text=text):
-            yield _AsItIs(text)
         case tuple():
             yield _facts(block)
         case Pieces():

@@ -1,4 +1,4 @@
-"""Files of trainers: launch scripts and configurations, read from disk for `launch` to understand."""
+"""Files of trainers: launch scripts and configurations, read for `launch` to understand."""
 
 from __future__ import annotations
 
@@ -53,11 +53,7 @@ def read_launch_files(*paths: Path | str) -> tuple[LaunchFile, ...]:
 
 
 def is_launch_file(path: Path | str) -> bool:
-    """Whether a file is one of a trainer, and no study.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Whether a file is one of a trainer, and no study; False of what cannot be read."""
     if Path(path).suffix.lower() != ".toml":
         return Path(path).suffix.lower() in (*PARSERS, *SCRIPTS)
     try:

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from foretrain.app.output import AsJson, CoefficientsFile, Page, StudyFile
-from foretrain.app.questions import On, Settings, asked_of
-from foretrain.errors import InputError
+from foretrain.app.questions import On, Settings, launched
 
 Keep = Annotated[int, typer.Option("--keep", min=1, help="How many of the best plans to show.")]
 WhyNots = Annotated[
@@ -50,16 +49,14 @@ def search(
     """Find the best plan, its rivals, and why the others are refused."""
     from foretrain.app.output import answered, check_page, chosen, tell
     from foretrain.app.progress import progress, stop_on_interrupt
-    from foretrain.plan.study import Study
     from foretrain.search import search as verb
     from foretrain.show.provenance import of_study
     from foretrain.study.problems import told_of
+    from foretrain.study.study import read_study
 
     if html is not None:
         check_page(html, study)
-    asked = asked_of(study, on=on, settings=settings, free=True)
-    if not isinstance(asked, Study):
-        raise InputError(f"{study}: [collective] asks 'foretrain estimate' for one transfer.")
+    asked = launched(study, on=on, settings=settings, free=True) or read_study(study)
     known = chosen(coefficients).coefficients
     with stop_on_interrupt() as stop:
         with told_of(study), progress(stop) as bar:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from foretrain.answers import Answer
 from foretrain.app.output import AsJson, CoefficientsFile, Page, StudyFile
-from foretrain.app.questions import On, Settings, asked_of
+from foretrain.app.questions import On, Settings, launched
 
 
 def of_study(verb: Answer) -> Callable[..., None]:
@@ -23,11 +23,12 @@ def of_study(verb: Answer) -> Callable[..., None]:
     ) -> None:
         from foretrain.app.output import answered, check_page, chosen
         from foretrain.show.provenance import of_question as source
+        from foretrain.study.collective_study import read_question
         from foretrain.study.problems import told_of
 
         if html is not None:
             check_page(html, study)
-        asked = asked_of(study, on=on, settings=settings)
+        asked = launched(study, on=on, settings=settings) or read_question(study)
         known = chosen(coefficients).coefficients
         with told_of(study):
             answer = verb(asked, coefficients=known)
