@@ -13,7 +13,15 @@ KNOWN = tomllib.loads((Path(__file__).parent / "options.toml").read_text())
 ELSEWHERE = {
     "megatron-core-0.12": {
         # Options of the trainer's own arguments.py, which the package has not (Megatron-LM).
-        *("seq-length", "vocab-size", "fp16", "bf16", "optimizer", "micro-batch-size"),
+        *(
+            "seq-length",
+            "max-position-embeddings",
+            "vocab-size",
+            "fp16",
+            "bf16",
+            "optimizer",
+            "micro-batch-size",
+        ),
         *("global-batch-size", "swiglu", "disable-bias-linear", "group-query-attention"),
         *("untie-embeddings-and-output-weights", "position-embedding-type", "num-experts"),
         *("num-layers-per-virtual-pipeline-stage", "use-tp-pp-dp-mapping", "use-torch-fsdp2"),

@@ -284,6 +284,12 @@ DERIVED: Final = (
     Derived(key="layers_recomputed_of_chunk", needs=(), of=recomputed, into=from_recomputed),
     Derived(key="samples_of_device", needs=(), of=_per_device, into=_from_per_device),
     Derived(
+        key="positions_at_least",
+        needs=(),
+        of=lambda facts: facts.get("workload.sequence"),
+        into=lambda _, __: {},
+    ),
+    Derived(
         key="tokens_of_micro_batch",
         needs=("workload.sequence",),
         of=_times("plan.micro_batch", "workload.sequence"),
