@@ -1,4 +1,4 @@
-"""Random plans that a trainer's entry does not rule out, on models and clusters of the catalogue."""
+"""Random plans that a trainer's entry does not rule out, on models of the catalogue."""
 
 import random
 from dataclasses import replace
@@ -54,7 +54,7 @@ def study(trainer, model, nodes, precision):
 
 
 def plans(trainer, many, seed, tries=400_000):
-    """So many studies with a plan each that can run, and that the trainer's entry does not refuse."""
+    """So many studies with a plan each that can run and that the trainer's entry allows."""
     draw = random.Random(seed)
     found, seen = [], set()
     for _ in range(tries):
@@ -154,7 +154,7 @@ def returned(asked, plan, launcher="torchrun"):
 
 
 def differences(asked, plan, read):
-    """Fields in which the plan of a study that was read differs, those that change nothing apart."""
+    """Fields in which the plan that was read differs, those that change nothing apart."""
     space = read.question().space
     quiet = {*idle(plan, asked.workload.model)}
     quiet |= {"shard", "reshard"} if "sharding" in quiet else set()

@@ -1,4 +1,4 @@
-"""Exported files as their tools take them: shells, Slurm, Kubernetes, SkyPilot, torchrun, trainers."""
+"""Exported files as their tools take them: shells, jobs, torchrun, trainers."""
 
 import json
 import os

@@ -120,7 +120,7 @@ def test_other_sizes_are_a_decoder_that_a_study_reads():
 def test_nodes_that_are_not_said_are_asked_for():
     found = megatron("", line="torchrun --nproc-per-node 8 --nnodes $N")
     assert [it.key for it in found.missing] == ["cluster.nodes"]
-    with pytest.raises(InputError, match="cluster.nodes: the files do not say"):
+    with pytest.raises(InputError, match=r"cluster.nodes: the files do not say"):
         found.question()
     assert megatron("", line="torchrun --nnodes $N", on="4xdgx-h100").document["cluster"] == {
         "name": "dgx-h100",
@@ -150,7 +150,7 @@ def test_the_release_is_the_one_that_is_asked_for():
 
 
 def test_files_of_nobody_are_refused():
-    with pytest.raises(InputError, match="no.*option of a trainer that is known"):
+    with pytest.raises(InputError, match=r"no.*option of a trainer that is known"):
         import_([launch_file("x.sh", "ls -l\n")])
 
 

@@ -1,4 +1,4 @@
-"""Launch scripts and configurations as projects publish them: what each says, and what it leaves."""
+"""Launch scripts and configurations as projects publish them: what each says and leaves."""
 
 import tomllib
 from functools import cache
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from foretrain.launch.told import Why
 from foretrain.launch.recognise import together
+from foretrain.launch.told import Why
 from foretrain.search.import_files import import_, with_asked
 from foretrain.study.launch_files import read_launch_files
 from foretrain.study.trainers import trainers

@@ -1,4 +1,4 @@
-"""What is written from a plan and read again is the plan, or what the files cannot hold is listed."""
+"""What is written from a plan and read again is the plan, or what is lost is listed."""
 
 from functools import cache
 

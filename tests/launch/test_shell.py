@@ -79,7 +79,7 @@ def test_a_document_in_quotes_stays_as_it_is():
 
 @pytest.mark.parametrize("text", ["run 'a", 'run "a', "A=(1 2", "run ${A"])
 def test_what_is_not_closed_is_refused_with_its_line(text):
-    with pytest.raises(InputError, match="line 2: .* not closed"):
+    with pytest.raises(InputError, match=r"line 2: .* not closed"):
         commands(f"\n{text}")
 
 

@@ -66,17 +66,17 @@ def _sharers(facts: Facts) -> Fact | None:
 
 def _shared(facts: Facts, value: Fact) -> Found:
     """What follows from groups and their members; -1 members are all that are left."""
-    copies, members = number(facts, "copies"), value
-    if not isinstance(members, int):
+    if not isinstance(value, int):
         return None
+    copies, members = number(facts, "copies"), value
     if members < 0:
         data = replicas_of(facts)
         if data is None:
             # Who they are is not known, but that they share is.
             return {"plan.sharding": "parameters", "plan.shard": 0} if copies == 1 else None
-        members = exactly(data, copies)
-        if members is None:
-            return None
+        members = exactly(data, copies) or 0
+    if not members:
+        return None
     among = members * number(facts, "plan.context")
     sharding = "parameters" if among > 1 else "none"
     shard = among if among > 1 and copies > 1 else 0

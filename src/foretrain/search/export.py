@@ -18,6 +18,7 @@ from foretrain.launch.writing import Wrote, in_form, write
 from foretrain.plan.legality import kind_problems
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Space, Study
+from foretrain.search.result import SearchResult
 from foretrain.search.search import search
 from foretrain.show.document import Provenance
 from foretrain.show.provenance import of_study
@@ -131,6 +132,8 @@ def export(
         )
     if told := kind_problems(study):
         raise InputError("\n".join(told))
+    if study.maximise is not None:
+        raise InputError("search.maximise: asks for the largest; leave it out to export a plan.")
     trainer = target(to, chosen_of(study))
     study, found = _predicted(_with(study, trainer), coefficients)
     source = of_study(study, coefficients=coefficients)
@@ -225,10 +228,12 @@ def _with(study: Study, trainer: Trainer) -> Study:
 def _predicted(study: Study, coefficients: Coefficients) -> tuple[Study, Estimate]:
     """The estimate of a study's one plan; of the best one where it leaves some open."""
     open_to = [getattr(study.space, each.name) for each in fields(Space)]
-    several = study.offers or study.maximise or study.space.micro_batch is None
+    several = study.offers or study.space.micro_batch is None
     if not several and all(it is None or len(it) == 1 for it in open_to):
         return study, estimate(study, coefficients=coefficients)
-    best = search(study, coefficients=coefficients).best
+    found = search(study, coefficients=coefficients)
+    assert isinstance(found, SearchResult), "two kinds of devices were not refused"
+    best = found.best
     cluster = next(
         (it.cluster for it in study.choices if it.cluster.name == best.cluster), study.cluster
     )

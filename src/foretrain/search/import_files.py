@@ -15,7 +15,7 @@ from foretrain.launch.study_text import Missing, study_parts, toml_of
 from foretrain.launch.told import Ignored, NotUnderstood, Understood
 from foretrain.launch.tongues import Tongues
 from foretrain.plan.study import Study
-from foretrain.show.report import AnswerReport, Bullets, Note, ReportSection, Verbatim
+from foretrain.show.report import AnswerReport, Block, Bullets, Note, ReportSection, Verbatim
 from foretrain.show.table import Column, table
 from foretrain.show.words import count
 from foretrain.study import catalogue
@@ -261,5 +261,5 @@ def _says(it: Understood) -> str:
 
 
 def _listed(name: str, title: str, texts: tuple[str, ...], *more: Note) -> ReportSection:
-    body = (Bullets(texts), *more) if texts else ()
+    body: tuple[Block, ...] = (Bullets(texts), *more) if texts else ()
     return ReportSection(name=name, title=title if texts else "", body=body)

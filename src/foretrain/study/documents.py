@@ -99,7 +99,7 @@ def _plain_yaml() -> type[Any]:
     """
     import yaml
 
-    class PlainYaml(yaml.SafeLoader):
+    class PlainYaml(yaml.SafeLoader):  # type: ignore[misc]
         """Dates stay texts, tags of programs too."""
 
         def compose_node(self, parent: Any, index: Any) -> Any:  # noqa: ANN401 - as yaml has it

@@ -81,8 +81,9 @@ def import_(
 
     found = with_asked(read_launch_files(*files))
     for option, path in (("--output", output), ("--html", html)):
-        for each in files if path is not None else ():
-            check_page(path, each, what="file", option=option)
+        if path is not None:
+            for each in files:
+                check_page(path, each, what="file", option=option)
     with told_of(", ".join(map(str, files))):
         answer = verb(found, on=on, trainer=trainer, settings=settings_of(settings or []))
     if output is not None:
