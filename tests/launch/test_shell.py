@@ -91,3 +91,7 @@ def test_a_script_that_doubles_itself_is_refused():
     lines = ["A=xxxxxxxxxxxxxxxx", *['A="$A$A"'] * 40, "run $A"]
     with pytest.raises(InputError, match="proportion"):
         commands("\n".join(lines))
+
+
+def test_signs_that_no_list_has_do_not_hold_a_reader():
+    assert words('A=(1 ; 2 <x> (3)\nrun "${A[@]}"\n') == [["run", "1", "2", "x", "3"]]

@@ -232,6 +232,9 @@ def _array(shell: ShellReader) -> list[Pieces]:
         if shell.peek() == ")":
             shell.take()
             return items
+        if shell.peek() in OPERATORS:
+            shell.take()  # no shell takes such a list; what stands around it is read all the same
+            continue
         if shell.peek() == "#":
             _skip_comment(shell)
             continue
@@ -241,6 +244,7 @@ def _array(shell: ShellReader) -> list[Pieces]:
         ]
 
 
+OPERATORS: Final = frozenset(";&|(<>")
 BETWEEN: Final = " \t\n;&|()<>"
 
 
