@@ -1,11 +1,12 @@
 """Exported files as their tools take them: shells, jobs, torchrun, trainers."""
 
+import argparse
 import json
 import os
 import subprocess
 import sys
 import tomllib
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -215,3 +216,33 @@ def test_one_file_differs_where_a_plan_does():
     [(asked, plan)] = told("megatron-core-0.18", 1)
     other = replace(plan, micro_batch=2 if plan.micro_batch != 2 else 4)
     assert files_of(asked, plan) != files_of(asked, other)
+
+
+def test_transformers_knows_the_options_of_its_trainer():
+    transformers = needs("transformers")
+    parser = transformers.HfArgumentParser((transformers.TrainingArguments,))
+    of_scripts = {"--model_name_or_path", "--max_length", "--attn_implementation"}  # trl's own
+    for asked, plan in told("hf-trainer-5", 6):
+        text = files_of(asked, plan)[0][1].text
+        words = text[text.index("ARGS=(") + 6 : text.index("\n)")].split()
+        # The parser of options alone: to make the arguments of them takes accelerate.
+        found, rest = argparse.ArgumentParser.parse_known_args(
+            parser, [*words, "--output_dir", "out"]
+        )
+        assert {word for word in rest if word.startswith("--")} <= of_scripts
+        assert found.per_device_train_batch_size == plan.micro_batch
+
+
+def test_megatron_core_takes_the_values_of_a_plan():
+    config = pytest.importorskip("megatron.core.transformer.transformer_config", reason=TOLD)
+    known = {each.name for each in fields(config.TransformerConfig)}
+    for asked, plan in told("megatron-bridge-0.5", 12):
+        if asked.workload.precision.value not in ("bf16", "fp16"):
+            continue  # the rest is for devices that are not here
+        text = files_of(asked, plan)[0][0].text
+        words = text[text.index("ARGS=(") + 6 : text.index("\n)")].split()
+        pairs = (word.removeprefix("model.").split("=") for word in words if "model." in word)
+        said = {name: yaml.safe_load(value) for name, value in pairs if name in known}
+        activation = {"gated_linear_unit": False, "pipeline_dtype": config.torch.bfloat16}
+        made = config.TransformerConfig(**{**said, **activation})
+        assert made.pipeline_model_parallel_size == plan.pipeline

@@ -1,5 +1,6 @@
 """What is written from a plan and read again is the plan, or what is lost is listed."""
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -11,6 +12,7 @@ from foretrain.launch.around import LAUNCHERS
 from foretrain.search.export import files_of
 from foretrain.study.trainers import trainers
 from foretrain.trainers.chosen import chosen_of
+from foretrain.workload.operator import Attention
 
 TALKING = [each.name for each in trainers() if each.dialect]
 NEWEST = sorted(
@@ -91,8 +93,6 @@ def test_a_plan_that_is_not_told_is_not_written():
 
 def test_what_is_lost_is_seen_where_a_flag_says_something_else():
     """The check fails where an entry is wrong: a flag that sets another key than it reads."""
-    from dataclasses import replace
-
     asked, plan = told("megatron-core-0.18", 1)[0]
     chosen = chosen_of(asked)
     dialect = chosen.trainer.dialect
@@ -107,3 +107,38 @@ def test_what_is_lost_is_seen_where_a_flag_says_something_else():
     with pytest.raises(InputError, match=r"plan\.pipeline"):
         files_of(replace(one[0], trainer=replace(chosen, trainer=broken)), one[1])
     assert files_of(asked, plan)
+
+
+OPTIONS = {
+    "megatron-core-0.18": {
+        "attention": "cudnn",
+        "gradients": "bf16",
+        "overlap_gradients": "on",
+        "overlap_parameters": "on",
+        "user_buffers": "on",
+        "cuda_graphs": "layers",
+        "dispatcher": "hybridep",
+        "expert_products": "grouped",
+    },
+    "megatron-bridge-0.5": {"gradients": "fp32", "user_buffers": "off", "dispatcher": "deepep"},
+    "torchtitan-0.2": {"execution": "compiled"},
+    "hf-trainer-5": {"attention": "flash-2", "execution": "compiled"},
+    "llm-foundry-0.7": {"attention": "flash-2", "gradients": "bf16"},
+    "nemo-24": {"attention": "plain", "overlap_gradients": "off", "user_buffers": "on"},
+}
+
+
+@pytest.mark.parametrize("trainer", OPTIONS)
+def test_options_of_the_trainer_come_back(trainer):
+    asked, plan = next(
+        pair for pair in told(trainer, 8) if pair[1].attention is kernel_of(OPTIONS[trainer])
+    )
+    stated = replace(chosen_of(asked), options=tuple(OPTIONS[trainer].items()))
+    read, left = returned(replace(asked, trainer=stated), plan)
+    assert not [it for it in left if it.key.startswith("options.")]
+    assert read.document["trainer"]["options"].items() >= OPTIONS[trainer].items()
+
+
+def kernel_of(options):
+    """The kernel of attention of some options; flash where they do not say."""
+    return Attention.PLAIN if options.get("attention") == "plain" else Attention.FLASH
