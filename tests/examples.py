@@ -14,6 +14,15 @@ def few(count, *, slow=None):
     return settings(max_examples=count if MORE == 1 else slow or count * MORE)
 
 
+def every(step, values, *, slow=1):
+    """Every so manieth of the values; in the slow profile all of them, or every `slow`th.
+
+    Of several parameters in a row this takes each of every one, if no number of values is a
+    multiple of the step.
+    """
+    return [*values][:: step if MORE == 1 else slow]
+
+
 def among(values):
     """One of some values, which can be hashed.
 

@@ -13,7 +13,17 @@ from foretrain.cluster.link import Level, Topology
 from foretrain.cluster.offer import Offer, divisible, whole
 from foretrain.plan.choices import LAYERS, PARAMETERS, STAGES, question_of
 from foretrain.plan.enumeration import degrees, grown, order_counts, with_layers
-from foretrain.plan.plan import AXES, ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
+from foretrain.plan.plan import (
+    AS_MADE,
+    AXES,
+    CUTS,
+    ContextExchange,
+    Offload,
+    Recompute,
+    Schedule,
+    Sends,
+    Sharding,
+)
 from foretrain.plan.study import Limit, Objective, Space, Study
 from foretrain.step.held import hold
 from foretrain.step.memory import heaviest_total
@@ -110,14 +120,15 @@ def workloads(draw, of=models):
 def cuts(draw, layers):
     """Ways to cut; of those that list layers, one."""
     parts = draw(st.integers(1, min(8, layers)))
-    return draw(st.sampled_from(["even", "balanced", draw(sizes(layers, parts))]))
+    return draw(st.sampled_from([*CUTS, draw(sizes(layers, parts))]))
 
 
 @st.composite
 def spaces(draw, model, *, offload):
     """Some choices of some fields."""
     layers = model.cuttable_layers
-    often = st.one_of(st.just(("even",)), st.lists(cuts(layers), min_size=1, max_size=3))
+    several = st.lists(cuts(layers), min_size=1, max_size=3)
+    often = st.one_of(st.just(("even",)), st.just(AS_MADE), several)
     return Space(
         interleaving=draw(among([None, None, (1,), (2, 1)])),
         sequence_parallel=draw(among([None, (False,), (True, False)])),
@@ -128,6 +139,7 @@ def spaces(draw, model, *, offload):
         recompute=draw(st.none() | some(Recompute)),
         recompute_layers=draw(some(range(layers))),
         offload=draw(some(Offload)) if offload else (Offload.NONE,),
+        offload_layers=draw(some(range(layers))) if offload else (0,),
         attention=draw(st.none() | some(Attention)),
         schedule=draw(some(Schedule)),
         sends=draw(some(Sends)),

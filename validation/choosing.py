@@ -39,6 +39,7 @@ from foretrain.search.simple import complexity_of
 from foretrain.step.alternatives import climb
 from foretrain.step.price import price_plan
 from foretrain.study.coefficients import DEFAULT
+from foretrain.study.recipes import practised
 
 RECORDED = Recorded(
     path=Path(__file__).parent / "recorded_choosing.toml",
@@ -119,6 +120,7 @@ def rival(choice: Choice, sets: Mapping[str, Coefficients]) -> Rival:
         complexity=complexity_of(plan),
         share=memory.total / known.cluster.device.memory,
         fits=memory.probability_fits,
+        practised=practised(plan),
         cost=choice.predicted * plan.devices,
     )
 

@@ -65,6 +65,7 @@ class Run:
         confidence: of what is said of it.
         measured: step time as the source has it, in words; empty if it has none.
         question: its workload and cluster, as sections of a study.
+        trainer: the release of its software that the catalogue has; empty if it has none.
         published: what its source states of the plan.
         software: what its software could do, as keys of [plan].
         software_why: that in words.
@@ -77,17 +78,24 @@ class Run:
     confidence: str
     measured: str
     question: Keys
+    trainer: str
     published: Keys
     software: Keys
     software_why: str
     whole: Keys
     reasons: tuple[Reason, ...]
 
-    def study(self, plan: Keys, *, fits: str = "0 %") -> Study:
-        """The question with the choices of a plan, which must fit with some probability."""
-        return study_from(
-            {**self.question, "plan": dict(plan), "search": {"fits": fits}}, self.name
-        )
+    def study(self, plan: Keys, *, fits: str = "0 %", named: bool = False) -> Study:
+        """The question with the choices of a plan, which must fit with some probability.
+
+        Args:
+            plan: keys of [plan].
+            fits: the probability.
+            named: whether the study names the trainer.
+        """
+        trainer = {"trainer": {"name": self.trainer}} if named and self.trainer else {}
+        sections = {"plan": dict(plan), "search": {"fits": fits}}
+        return study_from({**self.question, **trainer, **sections}, self.name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +125,7 @@ class Answer:
     Attributes:
         run: the run.
         default: against all that a search looks at.
+        trainer: against what a search proposes that knows the trainer; None if we do not.
         software: against what the software could do.
         reasons: against that, each reason added to those before.
         rule: what the plan takes that a rule of thumb chooses among what the software could do.
@@ -124,6 +133,7 @@ class Answer:
 
     run: Run
     default: Comparison
+    trainer: Comparison | None
     software: Comparison
     reasons: tuple[Comparison, ...]
     rule: Estimate
@@ -158,6 +168,7 @@ def read_runs(path: Path) -> list[Run]:
             confidence=row["confidence"],
             measured=row.get("measured", ""),
             question={"workload": row["workload"], "cluster": row["cluster"]},
+            trainer=row.get("trainer", ""),
             published=row["published"],
             software=row["software"],
             software_why=row["software_why"],
@@ -188,9 +199,19 @@ def answer(run: Run) -> Answer:
             published=best(run.study({**run.software, **run.published})),
             best=proposed(run.study(run.whole, fits=SAFE)),
         ),
+        trainer=with_trainer(run) if run.trainer else None,
         software=under(run, ()),
         reasons=tuple(under(run, run.reasons[: last + 1]) for last in range(len(run.reasons))),
         rule=least_split(run),
+    )
+
+
+def with_trainer(run: Run) -> Comparison:
+    """A run beside what a default search proposes to whoever names the team's trainer."""
+    return Comparison(
+        space=f"trainer: {run.trainer}",
+        published=best(run.study(run.published, named=True)),
+        best=proposed(run.study({}, fits=SAFE, named=True)),
     )
 
 
@@ -256,7 +277,7 @@ def lines(found: Answer) -> Iterator[str]:
     measured = f"; measured {run.measured}" if run.measured else ""
     yield f"{run.name}: {run.source}; confidence {run.confidence}{measured}"
     yield f"  published {told(found.software.published)}"
-    for each in (found.default, found.software, *found.reasons):
+    for each in filter(None, (found.default, found.trainer, found.software, *found.reasons)):
         yield f"    {each.gap:+7.1%} {told(each.best)}"
         yield f"            {each.space}"
     if found.software.gap > LIMIT:
@@ -280,14 +301,18 @@ def differences(found: Comparison) -> str:
 
 def table(answers: Sequence[Answer]) -> Iterator[str]:
     """Every gap, and that of the rule of thumb."""
-    yield f"{'slower than the best by':24}  default software  reasons     rule"
+    yield f"{'slower than the best by':24}  default  trainer software  reasons     rule"
     for each in answers:
-        gaps = [each.default.gap, each.software.gap, each.reasons[-1].gap if each.reasons else None]
+        last = each.reasons[-1] if each.reasons else None
+        several = (each.default, each.trainer, each.software, last)
+        gaps = [None if it is None else it.gap for it in several]
         shown = " ".join(
             f"{'' if gap is None else f'{gap:.1%}':>8}" for gap in (*gaps, each.regret)
         )
         yield f"{each.run.name:24} {shown}{'' if each.accounted_for else '   UNEXPLAINED'}"
     yield f"median beside what a search proposes {median(it.default.gap for it in answers):.1%}"
+    named = [(it.trainer or it.default).gap for it in answers]
+    yield f"the same with the team's trainer named where we know it {median(named):.1%}"
     near = sum(each.software.gap <= LIMIT for each in answers)
     known = sum(each.accounted_for for each in answers)
     yield f"{near} of {len(answers)} within {LIMIT:.0%} of the best that their software could do,"

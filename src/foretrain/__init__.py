@@ -78,6 +78,7 @@ _HOMES = {
     "repair_throughput": "foretrain.queueing.finite_source",
     "residual_mean_values": "foretrain.queueing.closed",
     "share": "batchcast.stream",
+    "study_from": "foretrain.study.study",
     "why_not": "foretrain.search.why_not",
     "write_profile": "foretrain.study.profiles",
 }

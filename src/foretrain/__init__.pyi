@@ -38,6 +38,10 @@ from foretrain.plan.plan import Plan as Plan
 from foretrain.plan.study import Space as Space, Study as Study
 from foretrain.search.answers import Answers as Answers
 from foretrain.search.export import Exported as Exported, export as export
+from foretrain.search.explain.compare import compare as compare
+from foretrain.search.explain.compared import Comparison as Comparison
+from foretrain.search.explain.explain import explain as explain
+from foretrain.search.explain.explained import Explained as Explained
 from foretrain.search.explain.finding import Finding as Finding, Measured as Measured
 from foretrain.search.explain.findings import findings as findings
 from foretrain.search.import_files import Imported as Imported, import_ as import_
@@ -60,7 +64,7 @@ from foretrain.study.launch_files import (
 )
 from foretrain.study.measurements import read_measurements as read_measurements
 from foretrain.study.queue_study import read_queue_study as read_queue_study
-from foretrain.study.study import read_study as read_study
+from foretrain.study.study import read_study as read_study, study_from as study_from
 from foretrain.workload.graph import Model as Model
 from foretrain.workload.workload import Workload as Workload
 from foretrain.measured.scale_study import (

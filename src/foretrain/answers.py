@@ -22,6 +22,8 @@ class Answer(NamedTuple):
         report: what is said of that, "module:function"; without one, what the labels of the result
             say.
         help: what it does, for a command that takes a study and nothing else.
+        then: what to ask next, "module:function"; {study} stands for the question there, {file}
+            for one in a file.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Answer(NamedTuple):
     result: str
     report: str = ""
     help: str = ""
+    then: str = ""
 
     @property
     def function(self) -> str:
@@ -47,6 +50,7 @@ ANSWERS: Final = (
         "step.result:Estimate",
         "step.report:estimate_report",
         help="Predict time, memory, money and energy of one plan.",
+        then="step.report:after_estimate",
     ),
     Answer(
         "collective", "step.curve", "step.curve:CollectiveCurve", "step.curve:collective_report"
@@ -56,9 +60,24 @@ ANSWERS: Final = (
         "search.search",
         "search.result:SearchResult",
         "search.report.search:search_report",
+        then="search.report.following:after_search",
     ),
     Answer(
         "largest", "search.largest", "search.largest:Largest", "search.report.search:largest_report"
+    ),
+    Answer(
+        "explain",
+        "search.explain.explain",
+        "search.explain.explained:Explained",
+        "search.report.explain:explain_report",
+        then="search.report.following:after_explain",
+    ),
+    Answer(
+        "compare",
+        "search.explain.compare",
+        "search.explain.compared:Comparison",
+        "search.report.compare:compare_report",
+        then="search.report.compare:after_compare",
     ),
     Answer("mixed", "search.mixed", "step.pair:MixedResult", "search.report.mixed:mixed_report"),
     Answer("export", "search.export", "search.export:Exported", "search.export:export_report"),

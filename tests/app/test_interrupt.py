@@ -50,7 +50,7 @@ QUESTIONS = {
     "GPT-3 with balanced cuts, bounded": (CUTS, []),
     "Llama-3 on up to 4,096 or 16,384 devices, bounded": (LLAMA, []),
 }
-NAMES = [*QUESTIONS] if MORE > 1 else [*QUESTIONS][1::2]
+NAMES = [*QUESTIONS] if MORE > 1 else [*QUESTIONS][-1:]
 
 
 @dataclass(frozen=True, kw_only=True)

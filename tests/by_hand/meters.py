@@ -40,6 +40,7 @@ IDEAL = DEFAULT.changed(
         "host.exchange": 0.0,
         "host.checkpoint": 0.0,
         "host.gap": 0.0,
+        "host.spread": 0.0,
         "host.memory": 1.0,
         "links.nvlink": 1.0,
         "links.infiniband": 1.0,

@@ -128,7 +128,7 @@ def test_passes_that_wait_for_their_host_save_nothing_that_is_felt_once():
     """Kernels as in the tests of the host below: passes last as long whatever else hides."""
     (alone,) = timed(SHARDED, wire=1.0, coefficients=KNOWN).stages
     (found,) = timed(SHARDED, wire=1.0, coefficients=KNOWN | host(KERNEL)).stages
-    kernels = (1 + 2 * 11 + 6) * KERNEL
+    kernels = (3 + 2 * 11 + 6) * KERNEL
     assert found.forward == pytest.approx(meet(alone.forward, kernels), rel=1e-12)
     assert found.parameters < 0.1 * alone.parameters
 
@@ -349,9 +349,10 @@ def test_gradients_leave_beside_the_backward_pass_of_their_layer(pcie):
 
 
 def test_host_that_starts_kernels_slowly_sets_the_pace():
-    """A kernel each of: lookup; eleven of a block; norm, logits, four of the loss. Backward one
-    more for each product with weights, of which a block has four and the head one."""
-    there, back = 1 + 2 * 11 + 6, 1 + 2 * (11 + 4) + 6 + 1
+    """Kernels: three of the lookup and what hands a batch over; eleven of a block; norm, logits,
+    four of the loss. Backward one more for each product with weights, of which a block has four
+    and the head one."""
+    there, back = 3 + 2 * 11 + 6, 3 + 2 * (11 + 4) + 6 + 1
     for kernel in (1000.0, 200_000.0):
         (found,) = timed(Plan(), coefficients=host(kernel)).stages
         forward, backward = of_layers(FORWARD), of_layers(BACKWARD)
@@ -364,8 +365,8 @@ def test_operator_is_called_once_and_further_kernels_are_started_from_compiled_c
     """Gradients of both factors of a product are one call on the way back (paszke2019)."""
     waits = {"host.launch": 7.0 / CALLS, "host.kernel": 1.0}
     (found,) = timed(Plan(), flop=meters.QUICK, coefficients=waits).stages
-    assert found.forward == pytest.approx((1 + 2 * 11 + 6) * 7.0, rel=1e-12)
-    assert found.backward == pytest.approx((1 + 2 * 11 + 6) * 7.0 + 2 * 4 + 1, rel=1e-12)
+    assert found.forward == pytest.approx((3 + 2 * 11 + 6) * 7.0, rel=1e-12)
+    assert found.backward == pytest.approx((3 + 2 * 11 + 6) * 7.0 + 2 * 4 + 1, rel=1e-12)
 
 
 def test_layer_that_is_computed_again_keeps_and_restores_random_states():

@@ -34,11 +34,11 @@ ALONE = {
         "flop backward": 2 * 2 * 24 * (2 * PRODUCTS + 36 * 88) + 2 * 2.5 * CORE,
         "flop weights": 2 * 24 * (2 * PRODUCTS + 36 * 88),
         # Lookup; 11 for each block; norm, logits and 4 of the loss. One more for each product back.
-        "launches forward": 1 + 2 * 11 + 6,
-        "launches backward": 1 + 2 * (11 + 4) + 6 + 1,
+        "launches forward": 3 + 2 * 11 + 6,
+        "launches backward": 3 + 2 * (11 + 4) + 6 + 1,
         "launches weights": 2 * 4 + 1,
-        "kernels forward": 1 + 2 * 11 + 6,
-        "kernels backward": 1 + 2 * (11 + 4) + 6 + 1,
+        "kernels forward": 3 + 2 * 11 + 6,
+        "kernels backward": 3 + 2 * (11 + 4) + 6 + 1,
         # korthikanti2022, section 4.1: 18 bytes for each parameter.
         "bytes of weights": 2 * WHOLE,
         "bytes of gradients": 4 * WHOLE,
@@ -150,10 +150,10 @@ ALONE = {
         # The block that comes round is attended to, and merged, by kernels of their own: outputs,
         # backward gradients of queries, keys and values, each with what is there and the sum.
         "traffic context": 2 * 3 * 2 * 12 * (48 + 48 + 24 + 24),
-        "launches forward": 1 + 2 * (11 + 2) + 6,
-        "launches backward": 1 + 2 * (11 + 4 + 2) + 7,
-        "kernels forward": 1 + 2 * (11 + 2) + 6,
-        "kernels backward": 1 + 2 * (11 + 4 + 2) + 7,
+        "launches forward": 3 + 2 * (11 + 2) + 6,
+        "launches backward": 3 + 2 * (11 + 4 + 2) + 7,
+        "kernels forward": 3 + 2 * (11 + 2) + 6,
+        "kernels backward": 3 + 2 * (11 + 4 + 2) + 7,
         "bytes of activations": (2 * KEPT + HEAD_INPUTS + HEAD_INNER) / 2,
     },
     # grattafiori2024, section 3.3.2: keys and values of half of the tokens come from the other
@@ -184,10 +184,10 @@ ALONE = {
     "plain attention": {
         "flop forward": 2 * 24 * (2 * PRODUCTS + 36 * 88) + 2 * 2 * CORE,
         "flop backward": 2 * (2 * 24 * (2 * PRODUCTS + 36 * 88) + 2 * 2 * CORE),
-        "launches forward": 1 + 2 * (10 + 3) + 6,
-        "launches backward": 1 + 2 * (10 + 3 + 6) + 7,
-        "kernels forward": 1 + 2 * (10 + 3) + 6,
-        "kernels backward": 1 + 2 * (10 + 3 + 6) + 7,
+        "launches forward": 3 + 2 * (10 + 3) + 6,
+        "launches backward": 3 + 2 * (10 + 3 + 6) + 7,
+        "kernels forward": 3 + 2 * (10 + 3) + 6,
+        "kernels backward": 3 + 2 * (10 + 3 + 6) + 7,
         "bytes of activations": (
             2 * (KEPT - 4 * 8 * 24 + 2 * 8 * 24 * 24) + HEAD_INPUTS + HEAD_INNER
         ),
@@ -202,8 +202,8 @@ ALONE = {
             + 2 * 24 * 2 * PRODUCTS
             + 2 * CORE
         ),
-        "launches backward": 1 + 2 * (11 + 4 + 11) + 7,
-        "kernels backward": 1 + 2 * (11 + 4 + 11) + 7,
+        "launches backward": 3 + 2 * (11 + 4 + 11) + 7,
+        "kernels backward": 3 + 2 * (11 + 4 + 11) + 7,
         "bytes of activations": 2 * 2 * 24 * 36 + HEAD_INPUTS + HEAD_INNER,
         "bytes of buffers": KEPT - 2 * 24 * 36,  # the block that is computed again
     },
@@ -211,8 +211,8 @@ ALONE = {
         "flop backward": (
             2 * 2 * 24 * (2 * PRODUCTS + 36 * 88) + 2 * 2.5 * CORE + 2 * 24 * PRODUCTS + CORE
         ),
-        "launches backward": 1 + 2 * (11 + 4) + 11 + 7,
-        "kernels backward": 1 + 2 * (11 + 4) + 11 + 7,
+        "launches backward": 3 + 2 * (11 + 4) + 11 + 7,
+        "kernels backward": 3 + 2 * (11 + 4) + 11 + 7,
         "bytes of activations": KEPT + 2 * 24 * 36 + HEAD_INPUTS + HEAD_INNER,
         "bytes of buffers": KEPT - 2 * 24 * 36,
     },
@@ -250,7 +250,7 @@ ALONE = {
     # ---- Stages: narayanan2021, section 2.2. Table and a block; a block and the head. ----
     "pipeline | balanced cut | blocking sends": {
         "flop forward": (2 * 24 * PRODUCTS + CORE, 2 * 24 * (PRODUCTS + 36 * 88) + CORE),
-        "launches forward": (1 + 11, 11 + 6),
+        "launches forward": (3 + 11, 11 + 6),
         "wire send": (2 * 24 * 36, 2 * 24 * 36),
         "bytes of weights": (2 * FIRST, 2 * LAST),
         "bytes of optimizer": (12 * FIRST, 12 * LAST),

@@ -29,11 +29,11 @@ ROUTED = {
         "flop weights": 2 * 2 * 24 * (DENSE + 36 * 4 + 2 * 3 * 36 * 20) + 2 * 24 * 36 * 88,
         # Up to the second norm 7; router and 8 that choose; shared expert 3; 5 that send, experts
         # 3, 3 that take back; the addition.
-        "launches forward": 1 + 2 * (7 + 9 + 3 + 11 + 1) + 6,
-        "launches backward": 1 + 2 * (31 + 7) + 7,
+        "launches forward": 3 + 2 * (7 + 9 + 3 + 11 + 1) + 6,
+        "launches backward": 3 + 2 * (31 + 7) + 7,
         "launches weights": 2 * 7 + 1,
-        "kernels forward": 1 + 2 * 31 + 6,
-        "kernels backward": 1 + 2 * (31 + 7) + 7,
+        "kernels forward": 3 + 2 * 31 + 6,
+        "kernels backward": 3 + 2 * (31 + 7) + 7,
         "bytes of weights": 2 * (COMMON + EXPERTS),
         "bytes of gradients": 4 * (COMMON + EXPERTS),
         "bytes of optimizer": 12 * (COMMON + EXPERTS),

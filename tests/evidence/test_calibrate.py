@@ -1,10 +1,10 @@
 """Calibrate: a fit to a few runs over what is known."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tests.small import gpt_study
+from tests.tables import published
 
 from foretrain.coefficients.coefficient import Origin
 from foretrain.errors import InputError
@@ -17,9 +17,7 @@ from foretrain.measured.run import Subject
 from foretrain.step.alternatives import climb
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import PRIORS, SHIPPED
-from foretrain.study.measurements import read_runs
 
-TABLES = Path(__file__).parents[2] / "validation" / "tables"
 FREE = ("matrix.sustained", "links.ethernet")
 
 
@@ -27,7 +25,7 @@ FREE = ("matrix.sustained", "links.ethernet")
 def runs():
     """A few runs of one node."""
     listed = [f"mpt-{number:04}" for number in (1, 5, 9)]
-    return [run for run in read_runs(TABLES / "llm_training.csv") if run.id in listed]
+    return [run for run in published("llm_training") if run.id in listed]
 
 
 def fitting(**changes):
@@ -115,7 +113,7 @@ def slower(run, times, **changes):
 def several():
     """Runs of ten sizes and lengths."""
     listed = [f"mpt-{number:04}" for number in range(1, 11)]
-    return [run for run in read_runs(TABLES / "llm_training.csv") if run.id in listed]
+    return [run for run in published("llm_training") if run.id in listed]
 
 
 def judged(runs, **asked):
@@ -176,7 +174,7 @@ def test_a_coefficient_of_a_fold_names_the_runs_that_were_left_in(runs):
 
 
 def test_of_plans_that_may_be_meant_the_first_that_fits_is_held_against_a_measured_step():
-    [run] = [each for each in read_runs(TABLES / "llm_training.csv") if each.id == "mbridge-0043"]
+    [run] = [each for each in published("llm_training") if each.id == "mbridge-0043"]
     case = case_of(run, CATALOGUE)
     priced = setting(case.workload, case.cluster, PRIORS.coefficients, software=case.software)
     fitting_plan = climb(priced, case.plausible).plan

@@ -1,12 +1,12 @@
 """Places: a few runs of one's own move its pace as far as they agree, and devices not at all."""
 
 from math import exp, log, sqrt
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import published
 
 from foretrain.evidence.calibrate import calibrate
 from foretrain.evidence.fit import Fit, Rows, refit
@@ -20,16 +20,13 @@ from foretrain.evidence.place import (
     scatter,
 )
 from foretrain.study.coefficients import SHIPPED
-from foretrain.study.measurements import read_runs
-
-TABLES = Path(__file__).parents[2] / "validation" / "tables"
 
 
 @pytest.fixture(scope="module")
 def runs():
     """Runs of ten sizes and lengths."""
     listed = [f"mpt-{number:04}" for number in range(1, 11)]
-    return [run for run in read_runs(TABLES / "llm_training.csv") if run.id in listed]
+    return [run for run in published("llm_training") if run.id in listed]
 
 
 def test_runs_of_one_s_own_move_what_differs_from_place_to_place_and_nothing_of_devices(runs):

@@ -1,20 +1,18 @@
 """Predictions of measured runs: the same numbers as `estimate` and the paper's own formulas."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from tests.tables import by_id, published
 
 from foretrain.evidence.predict import predict, stages_of
 from foretrain.measured.coverage import NotCovered
 from foretrain.measured.run import Subject
 from foretrain.step.situation import interval
 from foretrain.study.coefficients import DEFAULT
-from foretrain.study.measurements import read_runs
 
-TABLES = Path(__file__).parents[2] / "validation" / "tables"
-MEMORY = {run.id: run for run in read_runs(TABLES / "memory.csv")}
-STEPS = {run.id: run for run in read_runs(TABLES / "llm_training.csv")}
+MEMORY = by_id("memory")
+STEPS = by_id("llm_training")
 GIB = 2.0**30
 
 
@@ -96,7 +94,7 @@ def test_a_subject_without_a_formula_is_not_covered(subject):
 
 
 def test_a_transfer_has_as_much_of_its_interval_below_as_above():
-    run = read_runs(TABLES / "collectives.csv")[0]
+    run = published("collectives")[0]
     found = predict(run, DEFAULT)
     assert found.low < found.value < found.high
     assert found.low * found.high == pytest.approx(found.value**2)

@@ -113,6 +113,17 @@ def test_the_fewest_nodes_keep_the_target_and_one_less_does_not():
     assert simulate(study(fleet=fleet(2))).policies["fifo"].mean_response <= 6.5
 
 
+def test_a_target_may_be_waiting():
+    target = Target(quantity=TargetQuantity.WAITING, seconds=1e-9, most=16)
+    answer = simulate(study(target=target))
+    assert answer.capacity.quantity == "waiting"
+    for each in answer.capacity.policies:
+        if each.nodes is not None:
+            alone = simulate(study(fleet=fleet(each.nodes), policies=(each.policy,)))
+            assert alone.policies[each.policy].mean_waiting <= 1e-9
+    assert any("mean waiting time" in text for text in answer.findings)
+
+
 def test_a_target_that_no_number_of_nodes_keeps_is_said_to_be_so():
     target = Target(quantity=TargetQuantity.MEAN, seconds=1.0, most=3)
     answer = simulate(study(target=target))

@@ -23,6 +23,7 @@ from foretrain.workload.library.entries import known
 LORA = replace(
     GPT,
     source_id="mlperf-v9",
+    date="2025-11",
     framework="NeMo",
     task="LoRA fine-tune (MLPerf)",
     precision="",
@@ -52,6 +53,7 @@ def test_a_row_without_a_plan_has_the_one_of_its_trainer_s_recipe():
     [
         {"framework": "maxtext", "source_id": "x"},
         {"task": "pretrain"},
+        {"date": "2022-05"},  # more than half a year before any recipe
         {"network": TrainedNetwork(name="Llama 2 70B", sequence=4096)},
         {"network": TrainedNetwork(name="nobody's", sequence=8192)},
         {"place": Place(device="A100 SXM 80GB", devices=8, node_devices=8)},

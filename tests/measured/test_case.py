@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.measured.runs import GPT, RESNET, case, layout, network, place, words
+from tests.tables import published
 
 from foretrain.errors import InputError
 from foretrain.measured import defaults
@@ -14,7 +15,6 @@ from foretrain.measured.decoders import FAMILIES
 from foretrain.measured.run import Place, RunLayout, Subject, TableKind, TrainedNetwork
 from foretrain.plan.plan import Plan, Recompute, Sends, Sharding
 from foretrain.study.catalogue import cluster
-from foretrain.study.measurements import read_runs
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Optimizer, Precision
@@ -234,5 +234,5 @@ def test_families_agree_with_the_table_of_models():
 
 @pytest.mark.parametrize("name", ["llm_training", "memory"])
 def test_every_evaluation_only_row_of_korthikanti_is_covered(name):
-    runs = read_runs(TABLES / f"{name}.csv")
+    runs = published(name)
     assert all(case(run) for run in runs if run.source_id.startswith("korthikanti"))

@@ -2,20 +2,18 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tests.measured.runs import CATALOGUE
+from tests.tables import published
 
 from foretrain.measured.case import case_of
 from foretrain.measured.coverage import NotCovered
 from foretrain.plan.plan import Recompute, Sharding
-from foretrain.study.measurements import read_runs
 from foretrain.trainers.software import SHARED
 from foretrain.workload.workload import Optimizer, Precision
 
-TABLE = Path(__file__).parents[2] / "validation" / "tables" / "memory.csv"
-ROWS = {run.id: run for run in read_runs(TABLE) if run.source_id == "litgpt"}
+ROWS = {run.id: run for run in published("memory") if run.source_id == "litgpt"}
 
 
 @pytest.mark.parametrize("row", ROWS)

@@ -1,21 +1,19 @@
 """Kinds of software: every framework of the tables has one, by its name alone."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tests.measured.runs import GPT, case, unset
+from tests.tables import published
 
 from foretrain.measured import lore
 from foretrain.measured.coverage import Belief, Lore, circumstances_of
 from foretrain.measured.run import Place, SoftwareStack
-from foretrain.study.measurements import read_runs
 from foretrain.study.trainers import trainers
 from foretrain.trainers.software import AttentionKernel, Execution
 from foretrain.trainers.trainer import recognised
 from foretrain.trainers.vocabulary import OPTIONS
 
-TABLES = Path(__file__).parents[2] / "validation" / "tables"
 TRAINING = ("llm_training", "cnn_training", "other_training", "single_device")
 
 
@@ -25,13 +23,13 @@ def execution(framework, **changes):
 
 @pytest.mark.parametrize("table", TRAINING)
 def test_the_software_of_every_row_is_known(table):
-    runs = read_runs(TABLES / f"{table}.csv")
+    runs = published(table)
     assert all(recognised(circumstances_of(run), trainers()).recognised for run in runs)
 
 
 @pytest.mark.parametrize("table", TRAINING)
 def test_no_row_is_of_two_families(table):
-    for run in read_runs(TABLES / f"{table}.csv"):
+    for run in published(table):
         at = circumstances_of(run)
         found = [
             (bool(where.publisher), each.family)

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import permutations, product
-from math import prod
+from math import ceil, prod
 
 from foretrain.plan.choices import SEARCHED
 from foretrain.plan.plan import (
@@ -39,7 +39,7 @@ class Case:
     expert_columns: int = 1
     schedules: tuple[Schedule, ...] = (Schedule.ONE_F_ONE_B,)
     sends: tuple[Sends, ...] = (Sends.OVERLAPPED,)
-    cuts: tuple[Cut, ...] = ("even",)
+    cuts: tuple[Cut, ...] = ("even", "counted", "remainder")
     recompute_layers: tuple[int, ...] = (0,)
     offloads: tuple[Offload, ...] = (Offload.NONE,)
     shardings: tuple[Sharding, ...] = tuple(Sharding)
@@ -92,11 +92,26 @@ def of_chunks(plan, case):
     for micro_batch, chunks, cut in product(*sizes, case.cuts):
         parts = plan.pipeline * chunks
         count, rest = divmod(case.batch, plan.data * micro_batch)
-        whole = parts <= case.layers and (cut == "balanced" or case.layers % parts == 0)
+        whole = parts <= case.layers and cut_so(cut, case.layers, plan.pipeline, parts)
         rounds = chunks == 1 or (plan.pipeline > 1 and count % plan.pipeline == 0)
         named = plan.pipeline > 1 or cut == case.cuts[0]
         if not rest and whole and rounds and named:
             yield replace(plan, micro_batch=micro_batch, interleaving=chunks, cut=cut)
+
+
+def cut_so(cut, layers, pipeline, parts):
+    """Whether chunks can be filled in that way, one after the other."""
+    if cut == "balanced":
+        return True
+    if cut == "even" or layers % pipeline == 0:
+        return cut == "even" and layers % parts == 0
+    ends = ["end"] if cut == "counted" else []
+    row = [*ends, *["layer"] * layers, *ends]
+    most = ceil(len(row) / parts)
+    chunks = [row[start : start + most].count("layer") for start in range(0, len(row), most)]
+    least = 1 if parts == pipeline else 0
+    different = not ends or parts > 2
+    return len(chunks) == parts and chunks[0] > 0 and chunks[-1] >= least and different
 
 
 def choices(plan, case):

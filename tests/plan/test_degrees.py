@@ -41,7 +41,11 @@ def stages(question, pipeline):
     layers, space = question.model.cuttable_layers, question.space
     every = range(1, 1 + (layers // pipeline if pipeline > 1 else 1))
     chunks = [pipeline * each for each in chosen(every, space.interleaving)]
-    return any(cuts_into(cut, layers, each) for cut in space.cut for each in chunks)
+    return any(
+        cuts_into(cut, layers, pipeline=pipeline, chunks=each)
+        for cut in space.cut
+        for each in chunks
+    )
 
 
 def slowly(question, devices):

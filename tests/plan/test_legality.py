@@ -274,7 +274,12 @@ def test_fixed_fields_of_a_space_are_judged_without_the_free_ones():
     assert device_problems([whole(DGX)], Space(tensor=(8,), data=(3,)))[0].startswith(
         "plan.data x plan.tensor: 3 x 8 = 24 does not divide the cluster's 512 devices."
     )
-    assert workload_problems(LLAMA, Space(interleaving=(7,)))[0].startswith("plan.interleaving: ")
+    assert workload_problems(LLAMA, Space(interleaving=(7,), cut=("even",)))[0].startswith(
+        "plan.interleaving: "
+    )
+    assert workload_problems(LLAMA, Space(pipeline=(99,)))[0].startswith("plan.pipeline: 99 stages")
+    # Three stages of seven chunks have four layers each, but for the first and the last chunk.
+    assert workload_problems(LLAMA, Space(interleaving=(7,))) == []
 
 
 def test_degree_is_told_the_nearest_that_divide_one_number_of_devices_but_not_several():

@@ -125,7 +125,7 @@ FIXED = [
     ({"data": 2, "context": 2, "shard": 3}, "plan.shard: 3 devices cannot share one copy"),
     ({"recompute_layers": 5}, "plan.recompute_layers: small-mixture has 4 layers, fewer than"),
     ({"pipeline": 2, "interleaving": 3}, "plan.interleaving: 2 stages x 3 chunks do not"),
-    ({"pipeline": 3}, "plan.pipeline: 3 stages do not divide the 4 layers"),
+    ({"pipeline": 3, "cut": "even"}, "plan.pipeline: 3 stages do not divide the 4 layers"),
     ({"pipeline": 2, "interleaving": 1, "cut": (1, 2)}, "plan.cut: 2 numbers that add up to 3"),
     ({"pipeline": 1, "interleaving": 2}, "plan.interleaving: 2 chunks need plan.pipeline"),
     (

@@ -6,6 +6,7 @@ from itertools import count
 from math import inf
 
 import pytest
+from tests.examples import every
 from tests.small import cluster, expert_study, gpt_study, llama_study, on_ethernet, with_memory
 
 from foretrain.cluster.offer import Offer
@@ -35,7 +36,14 @@ QUESTIONS = {
 LATER = (0, 1, 2, 5, 12, 30, 80, 200, 500, 10**6)
 """Chances to stop that a search lets go by."""
 
-EVERY = [(name, engine) for name in QUESTIONS for engine in (False, True)]
+ENGINES = ((False, True), (True, False))
+EVERY = every(
+    2,
+    [(name, each) for at, name in enumerate(QUESTIONS) for each in ENGINES[at % 2]],
+    slow=1,
+)
+"""Questions and whether every plan is priced; by default in turns."""
+
 ROUNDING = 1 + 1e-12
 
 

@@ -2,13 +2,13 @@
 
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import count
+from itertools import count, product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import GIB
-from tests.examples import few
+from tests.examples import every, few
 from tests.random_studies import studies
 from tests.small import (
     CLASSIC,
@@ -84,14 +84,13 @@ def bounds(cell, whole):
     return (cell.best is None or cell.best >= whole.best) and min(known) <= whole.best
 
 
-@few(25, slow=1000)
+@few(15, slow=1000)
 @given(study=studies(), keep=st.integers(1, 20), trade_offs=st.booleans())
 def test_bounded_search_answers_what_the_exhaustive_search_answers(study, keep, trade_offs):
     agree(study, keep=keep, trade_offs=trade_offs)
 
 
-@pytest.mark.parametrize("objective", Objective)
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize(("name", "objective"), every(3, product(STUDIES, Objective), slow=1))
 def test_small_questions_have_one_answer(name, objective):
     found = agree(replace(STUDIES[name], objective=objective), trade_offs=False)
     assert found.excluded_by_bound > 0
@@ -156,7 +155,7 @@ def pieces(rows):
         yield
 
 
-@few(10, slow=500)
+@few(5, slow=500)
 @given(study=studies(most=1_500), number=st.integers(0, 40))
 def test_search_that_is_stopped_knows_how_far_it_is_from_the_best(study, number):
     study, asked = replace(study, limit=loose()), count()

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from functools import cache, partial
+from itertools import product
 from statistics import median, median_low
 
 import pytest
+from tests.examples import MORE, every
 from tests.small import (
     CLASSIC,
     expert_study,
@@ -19,12 +21,12 @@ from tests.small import (
 
 from foretrain.cluster.offer import whole
 from foretrain.plan.enumeration import plan_tables
-from foretrain.plan.plan import Sends, Sharding
+from foretrain.plan.plan import Recompute, Sends, Sharding
 from foretrain.plan.study import Objective
 from foretrain.search import exhaustive
 from foretrain.search.found import Incumbents
 from foretrain.search.front import Front
-from foretrain.step.objective import spending
+from foretrain.search.objective import spending
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import DEFAULT
@@ -49,6 +51,23 @@ QUESTIONS = {
     "experts": expert_study(space=replace(EXPERTS.space, sharding=(Sharding.GRADIENTS,))),
     "long": long_study(),
 }
+
+
+FEWER = {
+    "gpt": {"tensor": (1, 4)},
+    "llama": {"recompute": (Recompute.FULL,)},
+    "resnet": {"micro_batch": (2, 8)},
+    "pictures": {"tensor": (1, 2)},
+    "experts": {"micro_batch": (1,)},
+    "long": {"micro_batch": (1,)},
+}
+"""What is asked of less where it is not the slow profile: every plan is priced alone."""
+
+if MORE == 1:
+    QUESTIONS = {
+        name: replace(study, space=replace(study.space, **FEWER[name]))
+        for name, study in QUESTIONS.items()
+    }
 
 
 SHORT = 40
@@ -124,8 +143,7 @@ def keeps(estimate, limit):
     return estimate.time_to_train <= limit.deadline and estimate.cost_to_train <= limit.cost
 
 
-@pytest.mark.parametrize("objective", Objective)
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize(("name", "objective"), every(3, product(QUESTIONS, Objective), slow=1))
 def test_best_plans_are_those_of_a_loop_over_estimates(name, objective):
     found = explore(replace(tight(name), objective=objective), keep=25)
     assert [each.plan for each in found.best] == ranking(fitting(name), objective)[:25]

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.small import cluster, gpt_study
 
+from foretrain.cluster.cluster import cost, energy
 from foretrain.cluster.offer import Offer
 from foretrain.plan.plan import Plan
 from foretrain.plan.table import table_of
 from foretrain.search.candidate import Priced
 from foretrain.search.front import Front, by_count
-from foretrain.step.objective import Spending, cost, energy, spending
+from foretrain.search.objective import Spending, spending
 
 SMALL = cluster(nodes=4, node_devices=2, name="small")
 DEAR = cluster(nodes=4, node_devices=2, name="dear", price=3e-3, node_power=4e3)

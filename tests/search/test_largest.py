@@ -66,7 +66,8 @@ def long(tokens: int) -> Workload:
 
 
 def on_twelve(maximise: Maximise, memory: float, **changes: object) -> Study:
-    """The decoder on 12 devices."""
+    """The decoder on 12 devices; depths are those that stages divide."""
+    even = {"cut": ("even",)} if maximise is Maximise.PARAMETERS else {}
     question = {
         "workload": long(512),
         "cluster": cluster(nodes=3, node_devices=4),
@@ -75,7 +76,8 @@ def on_twelve(maximise: Maximise, memory: float, **changes: object) -> Study:
         "lengthened": long,
         "limit": loose(),
     }
-    return with_memory(Study(**(question | changes)), memory)
+    study = Study(**(question | changes))
+    return with_memory(replace(study, space=replace(study.space, **even)), memory)
 
 
 def least(study: Study) -> float | None:

@@ -56,7 +56,7 @@ def test_limit_on_memory_is_room_too(least):
 
 
 def test_space_without_a_legal_plan_has_no_nearest_one():
-    assert nearest_plan(gpt_study(cluster=cluster(nodes=3, node_devices=8)), DEFAULT) is None
+    assert nearest_plan(gpt_study(cluster=cluster(nodes=11, node_devices=8)), DEFAULT) is None
 
 
 def test_hosts_that_are_too_small_are_told_from_devices():

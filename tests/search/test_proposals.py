@@ -18,7 +18,7 @@ ERRORS = PlanErrors(alike=0.02, apart=0.05)
 CLUSTER = gpt_study().cluster
 
 
-def made(plan, value, *, share=0.5, complexity=1, fits=0.99, cost=None):
+def made(plan, value, *, share=0.5, complexity=1, fits=0.99, practised=False, cost=None):
     candidate = Candidate(
         plan=plan, cluster=CLUSTER, value=value, step_time=value, memory=share * 80e9
     )
@@ -28,6 +28,7 @@ def made(plan, value, *, share=0.5, complexity=1, fits=0.99, cost=None):
         complexity=complexity,
         share=share,
         fits=fits,
+        practised=practised,
         cost=value if cost is None else cost,
     )
 
@@ -52,6 +53,15 @@ def test_of_equal_plans_the_simplest_leads_then_the_one_that_is_surest_to_fit():
     assert only.found is roomy
     assert set(only.members) == {FAST, plain, roomy}
     assert {"fastest", "simplest", "least memory"} <= set(only.names)
+
+
+def test_of_plans_as_simple_and_as_sure_one_that_people_run_leads():
+    known = made(PLANS[1], 1.01, practised=True)
+    [only] = picks([FAST, known], ERRORS, money=False).plans
+    assert only.found is known
+    surer = made(PLANS[2], 1.012, fits=0.999)
+    [only] = picks([FAST, known, surer], ERRORS, money=False).plans
+    assert only.found is surer
 
 
 def test_plan_that_costs_visibly_more_is_shown_for_what_it_has():

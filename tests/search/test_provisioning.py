@@ -66,7 +66,8 @@ def test_each_size_is_as_fast_as_its_own_search_says():
 
 def test_plans_of_all_sizes_are_counted():
     answer = search(STUDY)
-    sizes = [replace(STUDY, offers=(Offer(cluster=part(FAST, n), nodes=(n,)),)) for n in (1, 2, 4)]
+    several = [Offer(cluster=part(FAST, n), nodes=(n,)) for n in (1, 2, 3, 4)]
+    sizes = [replace(STUDY, offers=(each,)) for each in several]
     slow = replace(STUDY, offers=OFFERS[1:])
     assert answer.space == sum(search(each).space for each in (*sizes, slow))
     assert answer.space == (
@@ -102,8 +103,8 @@ def test_offer_without_a_legal_plan_is_passed_over():
 
 
 def test_offers_of_which_none_has_a_legal_plan_are_refused():
-    odd = Offer(cluster=cluster(nodes=5, node_devices=4), nodes=(3, 5))
-    with pytest.raises(InputError, match="no legal plan for small-gpt on 12 or 20 devices: "):
+    odd = Offer(cluster=cluster(nodes=13, node_devices=4), nodes=(11, 13))
+    with pytest.raises(InputError, match="no legal plan for small-gpt on 44 or 52 devices: "):
         search(replace(STUDY, offers=(odd,), cluster=odd.cluster))
 
 

@@ -11,12 +11,14 @@ from tests.small import resnet_study
 
 from foretrain.plan.choices import PARAMETERS, STAGES, question_of
 from foretrain.plan.enumeration import with_orders
+from foretrain.plan.study import parts_of
 from foretrain.search.found import Incumbents
-from foretrain.search.regions import divided, even_only, regions_of
+from foretrain.search.regions import divided, even_only, regions_of, survey
 from foretrain.search.table import valued
 from foretrain.step.held import hold
 from foretrain.step.input import with_input
 from foretrain.step.memory import heaviest_total
+from foretrain.step.room import room
 from foretrain.step.setting import setting
 from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT
@@ -40,7 +42,10 @@ def explored(study, software=SHARED):
     for offer in study.choices:
         known = setting(study.workload, offer.cluster, DEFAULT, software=software)
         found = Incumbents(keep=1)
-        regions = regions_of(study, known, question=question, devices=offer.devices, found=found)
+        seen = survey(
+            known, question=question, devices=offer.devices, most=room(known, study.limit)
+        )
+        regions = regions_of(study, seen, found=found)
         yield known, question, regions, found
 
 
@@ -103,7 +108,8 @@ def test_regions_come_by_their_least_value(study):
 
 def test_stages_of_layers_of_different_kinds_are_equal_only_with_one_chunk():
     study = resnet_study()
-    assert not even_only(question_of(study.workload, study.space))
-    assert even_only(question_of(study.workload, replace(study.space, interleaving=(1,))))
+    even, _uneven = parts_of(study.space, study.workload.model.cuttable_layers)
+    assert not even_only(question_of(study.workload, even))
+    assert even_only(question_of(study.workload, replace(even, interleaving=(1,))))
     cut = replace(study.space, interleaving=(1,), cut=("even", "balanced"))
     assert not even_only(question_of(study.workload, cut))

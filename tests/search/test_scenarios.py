@@ -144,8 +144,8 @@ def test_price_alone_changes_no_plan():
 
 
 def test_batch_that_no_number_of_replicas_divides_is_said():
-    found = scenarios(asked(STUDY, odd=on_nodes(STUDY, 3)))
-    assert "no legal plan for small-gpt on 24 devices" in found.answers[1].reason
+    found = scenarios(asked(STUDY, odd=on_nodes(STUDY, 11)))
+    assert "no legal plan for small-gpt on 88 devices" in found.answers[1].reason
     assert found.least.plan == found.answers[0].best.plan
 
 

@@ -202,13 +202,13 @@ def test_limits_that_every_plan_keeps_change_nothing():
 
 def test_space_without_a_legal_plan_is_refused_with_what_to_do():
     with pytest.raises(InputError) as caught:
-        search(gpt_study(cluster=cluster(nodes=3, node_devices=8)))
+        search(gpt_study(cluster=cluster(nodes=11, node_devices=8)))
     assert str(caught.value) == (
-        "the space has no legal plan for small-gpt on 24 devices: data x tensor x context x "
-        "pipeline must be 24, where tensor divides 16, 2 x context divides the 1024 tokens of a "
-        "sample, pipeline divides the 8 layers and data divides the 16 samples of "
+        "the space has no legal plan for small-gpt on 88 devices: data x tensor x context x "
+        "pipeline must be 88, where tensor divides 16, 2 x context divides the 1024 tokens of a "
+        "sample, pipeline cuts the 8 layers and data divides the 16 samples of "
         "workload.global_batch. Free a key of [plan], or change batch or nodes. Or let a plan use "
-        "fewer: cluster.nodes = { least = 1, most = 3 }."
+        "fewer: cluster.nodes = { least = 1, most = 11 }."
     )
 
 

@@ -3,10 +3,9 @@
 The keys are written out: a document may have more, other programs rely on these.
 """
 
-from pathlib import Path
-
 import pytest
 from tests import small
+from tests.tables import published
 
 from foretrain.evidence.validate import validate
 from foretrain.plan.plan import Recompute, Sharding
@@ -15,9 +14,6 @@ from foretrain.search.search import search
 from foretrain.show.document import document
 from foretrain.show.provenance import of_study, provenance
 from foretrain.step.estimate import estimate
-from foretrain.study.measurements import read_runs
-
-TABLES = Path(__file__).parents[2] / "validation" / "tables"
 
 ENVELOPE = "schema foretrain inputs coefficients"
 ESTIMATE = """
@@ -77,8 +73,8 @@ def searched():
 @pytest.fixture(scope="module")
 def validated():
     runs = [
-        *read_runs(TABLES / "memory.csv"),
-        *read_runs(TABLES / "cnn_training.csv")[::8],
+        *published("memory"),
+        *published("cnn_training")[::8],
     ]
     return document("validate", validate(runs), provenance(runs))
 

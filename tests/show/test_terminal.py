@@ -31,11 +31,11 @@ def plain(content, width=80):
 
 
 def drawn_estimate(study, estimate):
-    return drawn(report_of_estimate(study, estimate))
+    return drawn(report_of_estimate(study, estimate), more=True)
 
 
 def drawn_search(study, result):
-    return drawn(report_of_search(study, result))
+    return drawn(report_of_search(study, result), more=True)
 
 
 def drawn_validation(validation):

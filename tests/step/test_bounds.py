@@ -60,7 +60,7 @@ def check_orders(study):
         assert (bound[source] <= seconds).all()
 
 
-@few(25)
+@few(10, slow=250)
 @given(studies(most=SOME))
 def test_no_order_beats_its_bound(study):
     check_orders(study)
@@ -85,7 +85,7 @@ def equal_stages(study):
 EQUAL = studies(of=decoders(), most=SOME).map(equal_stages)
 
 
-@few(25)
+@few(10, slow=250)
 @given(EQUAL)
 def test_neither_schedule_nor_chunks_nor_sends_beat_their_bound(study):
     for offer in study.choices:
@@ -101,7 +101,7 @@ def test_neither_schedule_nor_chunks_nor_sends_beat_their_bound(study):
         assert (bound[region][source] <= seconds).all()
 
 
-@few(25)
+@few(10, slow=250)
 @given(EQUAL)
 def test_no_sharding_beats_its_bound(study):
     for offer in study.choices:
@@ -117,7 +117,7 @@ def test_no_sharding_beats_its_bound(study):
         assert (bound[region][source] <= seconds).all()
 
 
-@few(25)
+@few(10, slow=250)
 @given(studies(most=SOME))
 def test_no_sharding_of_unequal_stages_beats_its_bound(study):
     for offer in study.choices:
@@ -134,7 +134,7 @@ def test_no_sharding_of_unequal_stages_beats_its_bound(study):
         assert (bound[region][source] <= seconds).all()
 
 
-@few(25)
+@few(10, slow=250)
 @given(EQUAL)
 def test_tighter_bounds_are_no_smaller(study):
     """A bound that knows more of a plan says more: each is at least the one before."""
@@ -150,7 +150,7 @@ def test_tighter_bounds_are_no_smaller(study):
     assert (first[region] <= second * (1.0 + 1e-12)).all()
 
 
-@few(25)
+@few(10, slow=250)
 @given(studies(most=SOME))
 def test_first_stage_needs_no_more_memory_than_the_heaviest(study):
     for offer in study.choices:

@@ -1,14 +1,17 @@
 """Compute: tiles, waves and traffic worked by hand, and what every product keeps."""
 
 from dataclasses import replace
+from math import log, sqrt
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foretrain.plan.plan import Plan
+from foretrain.plan.table import table_of
 from foretrain.step import compute
-from foretrain.step.compute import operator_times, product_time
+from foretrain.step.compute import USUAL, operator_times, product_time, slowest, waited
 from foretrain.step.picture_rates import PictureRates
 from foretrain.step.rates import Rates
 from foretrain.step.strategies.strategy import Share
@@ -178,3 +181,36 @@ def test_kernels_that_reach_less_take_longer_whatever_limits_them(kind, reach):
 def test_wide_product_of_a_narrow_training_is_that_of_a_wide_one():
     wide = [product(precision, wide=True) for precision in (Precision.FP8, Precision.NVFP4)]
     assert wide == [product(Precision.BF16)] * 2
+
+
+def test_heads_of_half_the_width_wait_by_hand():
+    """On an H100 an exponential costs 256 FLOP: heads of 64 have 256 for each, heads of 128 twice
+    as many. So 2 units of time for 1 of products, beside 1.5."""
+    flop, one = np.array([[256.0]]), 256.0
+    [[found]] = waited(np.array([[1.0]]), flop, one)
+    assert found == pytest.approx(2.0 / 1.5)
+    [[back]] = waited(np.array([[1.0]]), 2.5 * flop, one, products=2.5)
+    assert back == pytest.approx((1.0 + 1.0 / 2.5) / (1.0 + 0.5 / 2.5))
+
+
+def test_usual_heads_and_what_takes_no_exponential_are_as_they_were():
+    assert waited(np.array([[1.0]]), np.array([[USUAL]]), 512.0) == 1.0
+    assert waited(np.array([[0.0]]), np.array([[1e9]]), 512.0) == 1.0
+
+
+def test_the_slowest_of_members_that_exchange_in_a_layer_sets_the_pace():
+    """cramer1946, section 28.6; replicas exchange nothing in a layer."""
+    plans = table_of([Plan(data=8), Plan(tensor=2, data=4), Plan(tensor=4, context=2)])
+    alone, two, eight = slowest(plans, 0.1)
+    assert alone == 1.0
+    assert two == pytest.approx(1.0 + 0.1 * sqrt(2 * log(2)))
+    assert eight == pytest.approx(1.0 + 0.1 * sqrt(2 * log(8)))
+
+
+def test_experts_wait_for_all_that_they_get_tokens_from():
+    [found] = slowest(table_of([Plan(data=64, expert=64)]), 0.1)
+    assert found == pytest.approx(1.0 + 0.1 * sqrt(2 * log(64)))
+
+
+def test_hosts_that_are_all_alike_wait_for_nobody():
+    assert slowest(table_of([Plan(tensor=8)]), 0.0) == 1.0

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from foretrain.plan.collective_study import CollectiveKind, CollectiveStudy
-from foretrain.show.report import Drawing
+from foretrain.show.report import Drawing, Medium
 from foretrain.step.collective import transfer
 from foretrain.step.curve import PATTERNS, carried, collective, collective_report
 from foretrain.step.estimate import estimate
@@ -87,7 +87,7 @@ def test_report_says_what_the_curve_comes_to(kind):
     report = collective_report(study, collective(study))
     assert report.title == f"{kind} of 16 h100-sxm on 2 nodes"
     [section] = report.sections
-    page, screen = section.blocks(page=True), section.blocks(page=False)
+    page, screen = section.blocks(Medium.PAGE), section.blocks(Medium.SCREEN)
     assert sum(isinstance(each, Drawing) for each in page) == 2
     assert not any(isinstance(each, Drawing) for each in screen)
     article = "An" if kind.startswith("a") else "A"
@@ -97,5 +97,5 @@ def test_report_says_what_the_curve_comes_to(kind):
 def test_one_size_needs_no_drawing():
     study = replace(STUDY, sizes=(2.0**30,))
     [section] = collective_report(study, collective(study)).sections
-    assert not any(isinstance(each, Drawing) for each in section.blocks(page=True))
-    assert "a link carries" in str(section.blocks(page=False)[0])
+    assert not any(isinstance(each, Drawing) for each in section.blocks(Medium.PAGE))
+    assert "a link carries" in str(section.blocks(Medium.SCREEN)[0])

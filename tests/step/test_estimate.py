@@ -437,3 +437,16 @@ def test_what_a_study_states_stays_though_its_trainer_would_have_it_otherwise():
     assert space.micro_batch == (1, 2)
     assert space.tensor == (2,)
     assert space.interleaving is None
+
+
+def test_a_trainers_plan_is_cut_as_its_stages_ask():
+    study = study_from(
+        {
+            "workload": {"model": "llama-3-8b", "global_batch": 64, "sequence": 4096},
+            "cluster": {"name": "dgx-h100", "nodes": 2},
+            "trainer": {"name": "megatron-bridge"},
+            "plan": {"tensor": 4, "pipeline": 2, "micro_batch": 1},
+        },
+        "study",
+    )
+    assert estimate(study).plan.cut == "even"

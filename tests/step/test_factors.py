@@ -10,7 +10,7 @@ from tests.examples import few
 from tests.random_nouns import questions
 from tests.step.prices import parts, seconds
 
-from foretrain.plan.plan import AXES, SAID, Offload, Recompute, Schedule, Sends, Sharding
+from foretrain.plan.plan import AXES, CUTS, SAID, Offload, Recompute, Schedule, Sends, Sharding
 from foretrain.plan.table import distinct, table_of
 from foretrain.step.collective import exchange
 from foretrain.step.held import hold
@@ -34,9 +34,10 @@ OTHERS = {
     "shard": st.integers(0, 64),
     "reshard": st.booleans(),
     "offload": st.sampled_from(Offload),
+    "offload_layers": st.integers(0, 8),
     "schedule": st.sampled_from(Schedule),
     "sends": st.sampled_from(Sends),
-    "cut": st.sampled_from(["even", "balanced", (1, 2)]),
+    "cut": st.sampled_from([*CUTS, (1, 2)]),
     "order": st.permutations(AXES).map(tuple),
 }
 FIXED = ("even", "uneven")

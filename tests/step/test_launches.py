@@ -52,7 +52,7 @@ SPARSE = Workload(model=build("qwen3-30b-a3b", sequence=1024), global_batch=8)
 
 
 def sparse_step(plan, *, grouped):
-    coefficients = DEFAULT.changed({"host.launch": 0.0, "host.kernel": 1.0})
+    coefficients = DEFAULT.changed({"host.launch": 0.0, "host.kernel": 1.0, "host.spread": 0.0})
     software = Software(grouped=grouped)
     on = setting(SPARSE, cluster("dgx-h100", nodes=1), coefficients, software=software)
     return seconds(on, plan)[0]

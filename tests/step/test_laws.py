@@ -29,7 +29,7 @@ def priced_closed(question):
     return price_plan(setting, plan, played=False)
 
 
-@few(25)
+@few(10, slow=250)
 @given(question=questions())
 def test_parts_add_up_to_the_step_exactly(question):
     setting, [plan] = question
@@ -44,7 +44,7 @@ HOST = tuple(
 )
 
 
-@few(25)
+@few(10, slow=250)
 @given(question=questions())
 def test_nothing_is_left_beside_the_parts_where_the_host_is_quick(question):
     known, [plan] = question
@@ -55,14 +55,14 @@ def test_nothing_is_left_beside_the_parts_where_the_host_is_quick(question):
     assert found["host"] == 0.0
 
 
-@few(25)
+@few(10, slow=250)
 @given(question=questions())
 def test_estimate_is_the_sum_of_its_parts(question):
     estimate = priced_closed(question)
     assert estimate.parts.total == estimate.step_time == estimate.closed_form
 
 
-@few(20)
+@few(8, slow=200)
 @given(question=questions())
 def test_parts_add_up_at_the_resolution_that_counts(question):
     setting, [plan] = question
@@ -78,7 +78,7 @@ def test_parts_add_up_at_the_resolution_that_counts(question):
         assert nearer <= ROUNDING * estimate.step_time
 
 
-@few(25)
+@few(10, slow=250)
 @given(question=questions())
 def test_no_part_is_negative(question):
     setting, [plan] = question
@@ -87,7 +87,7 @@ def test_no_part_is_negative(question):
     assert {name: value for name, value in found.items() if value < 0} == {}
 
 
-@few(25)
+@few(10, slow=250)
 @given(question=questions())
 def test_memory_of_every_stage_is_the_sum_of_its_parts_and_the_heaviest_counts(question):
     setting, [plan] = question
@@ -101,7 +101,7 @@ def test_memory_of_every_stage_is_the_sum_of_its_parts_and_the_heaviest_counts(q
     assert memory.total == heaviest_total(setting, hold(setting, table_of([plan])))[0]
 
 
-@few(25)
+@few(10, slow=250)
 @given(question=questions(), factor=st.floats(1e-3, 1e3))
 def test_everything_so_many_times_quicker_makes_a_step_as_many_times_shorter(question, factor):
     setting, [plan] = question
@@ -109,7 +109,7 @@ def test_everything_so_many_times_quicker_makes_a_step_as_many_times_shorter(que
     np.testing.assert_allclose(quick, seconds(setting, plan), rtol=1e-9)
 
 
-@few(25)
+@few(10, slow=250)
 @given(question=questions(), power=st.integers(-20, 20))
 def test_powers_of_two_scale_every_part_exactly(question, power):
     setting, [plan] = question
@@ -119,7 +119,7 @@ def test_powers_of_two_scale_every_part_exactly(question, power):
         np.testing.assert_array_equal(quick[name] * factor, column, err_msg=name)
 
 
-@few(25)
+@few(10, slow=250)
 @given(question=questions(), power=st.integers(-6, 6))
 def test_powers_of_two_scale_everything_that_happens_in_a_step(question, power):
     setting, [plan] = question
@@ -135,7 +135,7 @@ def test_powers_of_two_scale_everything_that_happens_in_a_step(question, power):
         assert other.update * 2.0**power == one.update
 
 
-@few(40)
+@few(16, slow=400)
 @given(question=questions(most=6, cuts=("even", "uneven")), factor=st.floats(1, 100))
 def test_more_of_a_resource_never_makes_a_step_longer(question, factor):
     """A balanced cut apart, which is another one on a device whose layers take other times."""
@@ -147,7 +147,7 @@ def test_more_of_a_resource_never_makes_a_step_longer(question, factor):
         assert (after <= before * (1 + ROUNDING)).all(), resource
 
 
-@few(25)
+@few(10, slow=250)
 @given(question=questions())
 def test_axis_of_degree_one_is_free(question):
     setting, [plan] = question
@@ -169,7 +169,7 @@ def test_axis_of_degree_one_is_free(question):
         assert found["bubble"] == found["pipeline"] == 0
 
 
-@few(25)
+@few(10, slow=250)
 @given(question=questions())
 def test_nothing_is_sharded_among_one_device(question):
     setting, [plan] = question
@@ -178,7 +178,7 @@ def test_nothing_is_sharded_among_one_device(question):
     assert_alike(setting, *kinds, *(replace(kind, reshard=not plan.reshard) for kind in kinds))
 
 
-@few(25)
+@few(10, slow=250)
 @given(question=questions())
 def test_tokens_of_a_member_that_is_alone_are_not_divided(question):
     setting, [plan] = question
@@ -187,7 +187,7 @@ def test_tokens_of_a_member_that_is_alone_are_not_divided(question):
     assert_alike(setting, neutral, other)
 
 
-@few(25)
+@few(10, slow=250)
 @given(question=questions())
 def test_stage_that_is_alone_sends_nothing(question):
     setting, [plan] = question
@@ -195,7 +195,7 @@ def test_stage_that_is_alone_sends_nothing(question):
     assert_alike(setting, *(replace(alone, sends=sends) for sends in Sends))
 
 
-@few(25)
+@few(10, slow=250)
 @given(question=questions())
 def test_tokens_that_nobody_shares_are_not_exchanged(question):
     setting, [plan] = question
@@ -218,7 +218,7 @@ def test_one_device_spends_its_step_on_compute_and_update(data):
     assert [name for name, value in found.items() if value and name not in rest] == []
 
 
-@few(25)
+@few(10, slow=250)
 @given(question=questions())
 def test_infinitely_quick_links_leave_compute_bubble_and_update(question):
     old, [plan] = question

@@ -93,6 +93,22 @@ def test_full_recomputation_of_more_layers_never_keeps_more(question):
 
 @few(25)
 @given(question=questions(cuts=("even", "uneven")))
+def test_activations_of_more_layers_on_the_host_leave_no_more_on_a_device(question):
+    setting, [plan] = question
+    layers = setting.workload.model.cuttable_layers
+    some = [
+        replace(plan, offload=Offload.ACTIVATIONS, offload_layers=count)
+        for count in range(1, layers + 1)
+    ]
+    none = replace(plan, offload=Offload.NONE, offload_layers=0)
+    everything = replace(some[-1], offload_layers=0)
+    kept = first_stages(setting, [none, *some, everything]).activations
+    assert (np.diff(kept) <= ROUNDING * kept[0]).all()
+    assert kept[-1] == pytest.approx(kept[-2], rel=1e-9)
+
+
+@few(25)
+@given(question=questions(cuts=("even", "uneven")))
 def test_gpipe_keeps_at_least_as_much_as_any_other_schedule(question):
     setting, [plan] = question
     assume(plan.interleaving == 1)

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from foretrain.cluster.cluster import Power
-from foretrain.step.objective import cost, energy
+from foretrain.cluster.cluster import Power, cost, energy
 from foretrain.study.catalogue import cluster
 
 CLUSTER = cluster("dgx-a100", nodes=4)

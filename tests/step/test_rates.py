@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.random_nouns import devices
 
 from foretrain.errors import InputError
-from foretrain.step.rates import flash_share, rates
+from foretrain.step.rates import flash_share, flop_of_one, rates
 from foretrain.step.tiles import peak
 from foretrain.study.catalogue import device
 from foretrain.study.coefficients import DEFAULT
@@ -127,3 +127,19 @@ def test_a_compiler_fuses_what_a_graph_runs_operator_by_operator():
     assert unfused[Execution.GRAPH] > unfused[Execution.COMPILED] > 1.0
     graph = rates(chip, Precision.FP32, DEFAULT, software=Software(execution=Execution.COMPILED))
     assert graph.launch == DEFAULT.host.graph_launch
+
+
+@pytest.mark.parametrize(
+    ("name", "flop"),
+    [("v100-sxm2-32gb", 64), ("a100-sxm-80gb", 128), ("h100-sxm", 256), ("b200", 512)],
+)
+def test_an_exponential_takes_as_long_as_more_flop_on_every_later_device(name, flop):
+    """Products of a processor in a clock over 16 exponentials (nvidia-a100; shah2024): data sheets
+    round clocks, so to an eighth."""
+    found = device(name)
+    half = found.peak.bf16 or found.peak.fp16
+    assert flop_of_one(found, half) == pytest.approx(flop, rel=0.13)
+
+
+def test_of_a_device_of_which_nobody_says_nothing_is_known():
+    assert flop_of_one(device("tpu-v4"), device("tpu-v4").peak.bf16) == 0.0

@@ -100,7 +100,7 @@ link = { latency = 9, bandwidth = "400 gb/s", technology = "eternet" }
 [plan]
 data = 3
 tensor = 5
-pipeline = 3
+pipeline = 99
 """
 TOGETHER_TOLD = [
     "workload.amount: epochs need the size of the data set: write workload.data.samples.",
@@ -115,7 +115,7 @@ TOGETHER_TOLD = [
     "cluster.levels[1].link.technology: unknown 'eternet'. Did you mean 'ethernet'?",
     "plan.data: 3 replicas do not divide the 100 samples of workload.global_batch.",
     "plan.tensor: 5 cannot split",
-    "plan.pipeline: 3 stages do not divide the 80 layers of llama-3-70b.",
+    "plan.pipeline: 99 stages do not divide the 80 layers of llama-3-70b.",
 ]
 GOOD = {
     "workload": {"model": "llama-3-70b", "global_batch": 1024, "sequence": 8192},
@@ -274,7 +274,10 @@ def test_every_mistake_is_told_in_one_go(tmp_path, text, told):
             "expert_imbalance has no meaning beside expert_capacity",
         ),
         ({"plan": {"ep": 2}}, "plan.expert: llama-3-70b has no experts."),
-        ({"plan": {"cut": 5}}, "5 is neither 'even', nor 'balanced', nor a list of layers"),
+        (
+            {"plan": {"cut": 5}},
+            "5 is none of 'even', 'counted', 'remainder', 'balanced', nor a list of",
+        ),
         ({"plan": {"pp": 2, "vpp": 1, "cut": [40, 39]}}, "2 numbers that add up to 79; 2 chunks"),
         ({"plan": {"shard": -1}}, "-1 is not a whole number of at least 0 (0: all replicas)."),
         ({"plan": {"recompute_layers": 81}}, "llama-3-70b has 80 layers, fewer than 81"),

@@ -3,10 +3,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.tables import published
 
 from foretrain.errors import InputError
 from foretrain.study.inventories import COLUMNS, read_inventories
-from foretrain.study.measurements import read_measurements, read_runs
+from foretrain.study.measurements import read_measurements
 from foretrain.workload.library.entries import SampleKind, build, known
 
 TABLES = Path(__file__).parents[2] / "validation" / "tables"
@@ -131,6 +132,6 @@ def test_the_library_keeps_what_published_code_keeps(both):
 
 
 def test_rows_of_single_devices_carry_the_list_beside_their_table():
-    runs = read_runs(TABLES / "single_device.csv")
+    runs = published("single_device")
     listed = sum(run.network.inventory is not None for run in runs)
     assert listed >= 0.87 * len(runs)

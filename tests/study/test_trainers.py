@@ -17,39 +17,43 @@ FILES = [
     for file in (resources.files("foretrain") / "trainers" / "catalogue").iterdir()
     if file.name.endswith(".toml")
 ]
-ENTRIES = [pytest.param(each, id=each.name) for each in trainers()]
+ENTRIES = trainers()
 
 
-@pytest.mark.parametrize("known", ENTRIES)
-def test_every_line_has_a_source(known):
-    lines = [
-        line
-        for part in (known.can, known.options, known.habits)
-        for it in part
-        for line in it.lines
-    ]
-    assert lines
-    assert all(line.source for line in lines)
-    assert all(each.source for each in known.excludes)
-    assert summary("trainers", known.name)
+def test_every_line_has_a_source():
+    for known in ENTRIES:
+        lines = [
+            line
+            for part in (known.can, known.options, known.habits)
+            for it in part
+            for line in it.lines
+        ]
+        assert lines, known.name
+        assert all(line.source for line in lines), known.name
+        assert all(each.source for each in known.excludes), known.name
+        assert summary("trainers", known.name), known.name
 
 
-@pytest.mark.parametrize("known", ENTRIES)
-def test_what_an_option_is_unset_and_may_have_been_is_among_its_values(known):
-    for option in known.options:
-        said = {name for line in option.lines for name in line.weights}
-        assert said <= set(option.values or OPTIONS[option.name].values)
+def test_what_an_option_is_unset_and_may_have_been_is_among_its_values():
+    for known in ENTRIES:
+        for option in known.options:
+            said = {name for line in option.lines for name in line.weights}
+            assert said <= set(option.values or OPTIONS[option.name].values), known.name
 
 
-@pytest.mark.parametrize("known", ENTRIES)
-def test_every_option_says_something_of_a_run_of_which_nothing_else_is_known(known):
-    assert all(option.lines[-1].where == type(option.lines[-1].where)() for option in known.options)
+def test_every_option_says_something_of_a_run_of_which_nothing_else_is_known():
+    for known in ENTRIES:
+        assert all(
+            option.lines[-1].where == type(option.lines[-1].where)() for option in known.options
+        ), known.name
 
 
-@pytest.mark.parametrize("known", ENTRIES)
-def test_every_entry_answers_each_option_that_any_trainer_has(known):
-    assert {each.name for each in trainer("any").options} <= {each.name for each in known.options}
-    assert (known.recognised == ()) is (known.name == ANY.name)
+def test_every_entry_answers_each_option_that_any_trainer_has():
+    for known in ENTRIES:
+        assert {each.name for each in trainer("any").options} <= {
+            each.name for each in known.options
+        }, known.name
+        assert (known.recognised == ()) is (known.name == ANY.name), known.name
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)

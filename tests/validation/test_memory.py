@@ -3,13 +3,13 @@
 from dataclasses import asdict
 
 import pytest
+from tests.tables import published
 from validation.fitting.memory import fit, left_out
 from validation.memory import (
     AIMS,
     EFFICIENT,
     LATER,
     MEAN,
-    TABLES,
     UNDER,
     VALUES,
     peaks,
@@ -22,16 +22,15 @@ from validation.parts.tables import runs_of
 
 from foretrain.evidence.predict import predict
 from foretrain.study.coefficients import DEFAULT, PRIORS, SHIPPED
-from foretrain.study.measurements import read_runs
 
 PRIOR = {name: PRIORS.known[f"memory.{name}"] for name in asdict(DEFAULT.memory)}
 
 
 @pytest.fixture(scope="module")
 def rows():
-    runs = read_runs(TABLES / "memory.csv")
+    runs = published("memory")
     found = list(peaks([run for run in runs if run.source_id == EFFICIENT]))
-    return found + list(trained(read_runs(TABLES / "llm_training.csv")))
+    return found + list(trained(published("llm_training")))
 
 
 @pytest.fixture(scope="module")

@@ -9,23 +9,23 @@ NUMBERS = numbers().values()
 MEMORY = "M-"
 
 
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.id)
-def test_number_has_a_known_tag_and_paper(number):
-    assert number.tag in document()["tags"]
-    assert number.paper in document()["papers"]
-    assert number.what
-    assert number.where
+def test_number_has_a_known_tag_and_paper():
+    for number in NUMBERS:
+        assert number.tag in document()["tags"], number.id
+        assert number.paper in document()["papers"], number.id
+        assert number.what, number.id
+        assert number.where, number.id
 
 
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.id)
-def test_number_has_one_value_or_rows_as_wide_as_its_columns(number):
-    assert (number.value is None) == bool(number.rows)
-    assert all(len(row) == len(number.columns) for row in number.rows)
+def test_number_has_one_value_or_rows_as_wide_as_its_columns():
+    for number in NUMBERS:
+        assert (number.value is None) == bool(number.rows), number.id
+        assert all(len(row) == len(number.columns) for row in number.rows), number.id
 
 
-@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.id)
-def test_number_is_checked_or_says_why_not(number):
-    assert bool(number.checked_by) != bool(number.not_checked)
+def test_number_is_checked_or_says_why_not():
+    for number in NUMBERS:
+        assert bool(number.checked_by) != bool(number.not_checked), number.id
 
 
 def test_number_from_memory_decides_no_test():

@@ -1,8 +1,7 @@
 """Published rows are read as their sources mean them: a test for each rule of the page on rows."""
 
-from pathlib import Path
-
 import pytest
+from tests.tables import by_id
 
 from foretrain.measured import defaults
 from foretrain.measured.case import case_of
@@ -10,14 +9,12 @@ from foretrain.measured.coverage import NotCovered
 from foretrain.measured.place import Catalogue
 from foretrain.plan.plan import Offload, Sharding
 from foretrain.study.catalogue import cluster, device
-from foretrain.study.measurements import read_runs
 from foretrain.study.trainers import trainers
 from foretrain.workload.workload import Optimizer, Precision
 
-TABLES = Path(__file__).parents[2] / "validation" / "tables"
 CATALOGUE = Catalogue(device=device, cluster=cluster, trainers=trainers)
 """Without recipes: what is believed of a row that no recipe completes."""
-ROWS = {run.id: run for run in read_runs(TABLES / "llm_training.csv")}
+ROWS = by_id("llm_training")
 
 
 def of(source, *names):

@@ -16,9 +16,13 @@ import typer
 from foretrain.answers import ANSWERS
 from foretrain.app.commands.calibrate import calibrate
 from foretrain.app.commands.catalogue import catalogue
+from foretrain.app.commands.compare import compare
 from foretrain.app.commands.doctor import doctor
 from foretrain.app.commands.ensemble import ensemble
+from foretrain.app.commands.explain import explain
+from foretrain.app.commands.init import init
 from foretrain.app.commands.launch import export, import_
+from foretrain.app.commands.mcp import mcp
 from foretrain.app.commands.scale import scale
 from foretrain.app.commands.schema import schema
 from foretrain.app.commands.search import search
@@ -42,7 +46,6 @@ def start() -> NoReturn:
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -50,7 +53,20 @@ app = typer.Typer(
 for verb in ANSWERS:
     if verb.help:
         app.command(verb.name)(of_study(verb))
-for command in (search, scale, simulate, calibrate, validate, catalogue, schema, doctor):
+for command in (
+    init,
+    search,
+    explain,
+    compare,
+    scale,
+    simulate,
+    calibrate,
+    validate,
+    catalogue,
+    schema,
+    doctor,
+    mcp,
+):
     app.command()(command)
 app.command()(export)
 app.command("import")(import_)

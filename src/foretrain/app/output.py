@@ -19,7 +19,8 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from io import BytesIO, TextIOWrapper
+from dataclasses import dataclass, replace
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from unicodedata import category
@@ -38,13 +39,14 @@ if TYPE_CHECKING:
     from foretrain.coefficients.calibration import Calibration
     from foretrain.show.document import Provenance
     from foretrain.show.report import AnswerReport
-
-    Shown = RenderableType | Mapping[str, Any]
-    """A report, or a document."""
+    from foretrain.show.table import Fact
 
 
 KEPT: Final = "\n\t"
 LISTED: Final = 10
+
+MOST_LINES: Final = 39
+"""Of an answer on a terminal that is not asked for more: 40, of which one is the next prompt."""
 
 
 def legible(text: str) -> str:
@@ -105,6 +107,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the JSON document an
 Page = Annotated[
     Path | None, typer.Option("--html", metavar="PAGE", help="Also write the report as a web page.")
 ]
+More = Annotated[bool, typer.Option("--more", help="Show the whole answer, however long.")]
 Workers = Annotated[int, typer.Option("--workers", min=1, help="Processes that share the work.")]
 Kind = Annotated[
     str | None, typer.Option("--kind", help="Kind of the tables, where their names do not say it.")
@@ -117,17 +120,62 @@ CoefficientsFile = Annotated[
 ]
 
 
-def told(question: object, answer: object, source: Provenance, *, as_json: bool) -> Shown:
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A report as a terminal shows it.
+
+    Attributes:
+        report: what it says.
+        following: what to ask next, a command in each line.
+        most: lines that are shown; None for all.
+    """
+
+    report: RenderableType
+    following: tuple[Fact, ...] = ()
+    most: int | None = None
+
+
+if TYPE_CHECKING:
+    Shown = RenderableType | Mapping[str, Any] | Answered
+    """A report, or a document."""
+
+
+def told(
+    question: object,
+    answer: object,
+    source: Provenance,
+    *,
+    as_json: bool,
+    more: bool = True,
+    most: int | None = None,
+    named: str = "",
+) -> Shown:
     """What is shown of an answer: its document, or its report."""
     from foretrain.show.document import document
     from foretrain.show.terminal import drawn
 
-    shown = document(entry_of(answer).name, answer, source)
-    return shown if as_json else drawn(_report(question, answer))
+    entry = entry_of(answer)
+    shown = document(entry.name, answer, source)
+    if as_json:
+        return shown
+    following = loaded(entry.then)(question, answer) if entry.then and named else ()
+    assert isinstance(following, tuple), f"{entry.then} gives no facts"
+    # What takes a file is not told of a question that stands in none.
+    told = [it for it in following if "{file}" not in it.text or " " not in named]
+    facts = tuple(replace(it, text=it.text.format(study=named, file=named)) for it in told)
+    return Answered(drawn(_report(question, answer), more=more), facts, None if more else most)
 
 
 def answered(
-    question: object, answer: object, source: Provenance, *, as_json: bool, html: Path | None
+    question: object,
+    answer: object,
+    source: Provenance,
+    *,
+    as_json: bool,
+    html: Path | None,
+    more: bool = True,
+    most: int | None = None,
+    named: str = "",
 ) -> None:
     """Show an answer, and write its page where one is asked for.
 
@@ -137,6 +185,9 @@ def answered(
         source: what it was computed from.
         as_json: whether to show the document.
         html: the page.
+        more: whether a terminal shows the whole answer, however long.
+        most: lines that it shows otherwise; None for all.
+        named: how a command names the question; empty: nothing is said of what to ask next.
     """
 
     def text() -> str:
@@ -144,7 +195,8 @@ def answered(
 
         return page(_report(question, answer), source)
 
-    show_and_write(told(question, answer, source, as_json=as_json), html, text)
+    shown = told(question, answer, source, as_json=as_json, more=more, most=most, named=named)
+    show_and_write(shown, html, text)
 
 
 def _report(question: object, answer: object) -> AnswerReport:
@@ -190,8 +242,44 @@ def show(answer: Shown) -> None:
         raise InputError("the answer cannot be written: standard output is closed.")
     if isinstance(answer, Mapping):
         _write(escaped(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False)))
+    elif isinstance(answer, Answered):
+        _write("\n".join(_at_most(answer)))
     else:
-        _write(_drawn(answer))
+        _write("\n".join(_drawn(answer)))
+
+
+def lines_of(question: object, answer: object, *, most: int) -> list[str]:
+    """What is said of an answer in a few lines of 80 letters, as plain text."""
+    from rich.console import Console
+
+    from foretrain.show.terminal import drawn
+
+    paper = StringIO()
+    report = drawn(_report(question, answer))
+    Console(file=paper, width=80, no_color=True, highlight=False).print(Legible(report))
+    lines = [line.rstrip() for line in paper.getvalue().strip("\n").splitlines()]
+    if len(lines) > most:
+        lines = [*lines[: most - 1], f"... {len(lines) - most + 1} more lines"]
+    return lines
+
+
+def _at_most(answer: Answered) -> list[str]:
+    """The lines of an answer: those of what to ask next at its end, and as many before as fit."""
+    from rich.console import Console
+
+    lines, ending = _drawn(answer.report), [*map(_copied, answer.following)]
+    # A command stands in one line, however long, so that it can be copied; a terminal breaks it.
+    width = Console().width
+    taken = sum(-(-len(line) // width) for line in ending) + bool(ending)
+    kept = len(lines) if answer.most is None else answer.most - taken
+    if len(lines) > kept:
+        lines = [*lines[: kept - 1], f"... {len(lines) - kept + 1} more lines: --more"]
+    return [*lines, *([""] if ending else []), *ending]
+
+
+def _copied(fact: Fact) -> str:
+    """What to ask next, in one line."""
+    return legible(f"{fact.label:<11}{fact.text}{f'  ({fact.more})' if fact.more else ''}")
 
 
 def check_page(page: Path, study: Path, *, what: str = "study", option: str = "--html") -> None:
@@ -223,8 +311,8 @@ def check_page(page: Path, study: Path, *, what: str = "study", option: str = "-
         raise InputError(f"{option} {page} may not be written. Name another file.")
 
 
-def _drawn(report: RenderableType) -> str:
-    """A report as the terminal at hand shows it, drawn on a paper that is never full."""
+def _drawn(report: RenderableType) -> list[str]:
+    """The lines of a report on the terminal at hand, drawn on a paper that is never full."""
     from rich.console import Console
 
     paper = TextIOWrapper(BytesIO(), encoding=sys.stdout.encoding or "utf-8", errors="replace")
@@ -233,7 +321,7 @@ def _drawn(report: RenderableType) -> str:
     Console(file=paper, force_terminal=terminal, highlight=False).print(Legible(report), crop=False)
     paper.seek(0)
     lines = paper.read().strip("\n").splitlines()
-    return "\n".join(lines if terminal else map(str.rstrip, lines))
+    return lines if terminal else [*map(str.rstrip, lines)]
 
 
 def _write(text: str) -> None:

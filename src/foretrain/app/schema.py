@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from enum import Enum
 from types import GenericAlias
 from typing import Any, Final, Literal
@@ -54,6 +55,20 @@ class _NamedMembers(GenerateJsonSchema):
     def enum_schema(self, schema: Mapping[str, Any]) -> Schema:
         texts = [plain(each) for each in schema["members"]]
         return {"title": schema["cls"].__name__, "enum": texts, "type": "string"}
+
+    def dataclass_schema(self, schema: Any) -> Schema:  # noqa: ANN401 - one of pydantic's own
+        """Without what a record does not show of itself; what it says only if set is not needed."""
+        known = {each.name: each for each in fields(schema["cls"])}
+        inside = schema["schema"]
+        kept = [each for each in inside["fields"] if known[each["name"]].repr]
+        shown: Any = {**schema, "schema": {**inside, "fields": kept}}
+        found = super().dataclass_schema(shown)
+        if self.mode != "serialization":
+            return found
+        needed = [it for it in found.get("required", []) if not known[it].metadata.get("if_set")]
+        # A word that Python keeps for itself has an underscore behind it there.
+        named = {name.rstrip("_"): it for name, it in found["properties"].items()}
+        return {**found, "properties": named, "required": [it.rstrip("_") for it in needed]}
 
     def encode_default(self, dft: object) -> object:
         return super().encode_default(plain(dft) if isinstance(dft, Enum) else dft)

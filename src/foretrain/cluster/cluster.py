@@ -12,7 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from math import prod
-from typing import Annotated
+from typing import Annotated, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from foretrain.cluster.device import Device
 from foretrain.cluster.link import Level
@@ -158,6 +161,25 @@ class Cluster:
     def draw(self) -> float | None:
         """Watts of the building for all nodes at full load; None without power figures."""
         return None if self.node_power is None else self.node_power * self.power.pue * self.nodes
+
+
+Number = TypeVar("Number", float, NDArray[np.float64])
+
+
+def cost(cluster: Cluster, seconds: Number, *, devices: Number) -> Number | None:
+    """Dollars for so many devices of a cluster; None without a price. [plan]"""
+    return None if cluster.price is None else cluster.price * devices * seconds
+
+
+def energy(cluster: Cluster, seconds: Number, *, devices: Number) -> Number | None:
+    """Joules of the building for the nodes of so many devices; None without power figures. [plan]
+
+    An upper bound: a training that waits draws less than the rated power.
+    """
+    if cluster.node_power is None:
+        return None
+    nodes = devices / cluster.node_devices
+    return cluster.node_power * cluster.power.pue * nodes * seconds
 
 
 Members = tuple[int, ...]

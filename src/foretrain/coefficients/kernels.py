@@ -175,6 +175,7 @@ class HostWork:
         checkpoint: seconds beside its operators that a layer takes which is computed again: random
             states kept and restored, its inputs taken out of the graph.
         gap: seconds that a device loses between two kernels however far ahead the host is.
+        spread: standard deviation of what a process takes for one layer, over its mean.
         memory: share of its memory's bandwidth that a host's processors reach in an update.
     """
 
@@ -184,4 +185,5 @@ class HostWork:
     exchange: float
     checkpoint: float
     gap: float
+    spread: float
     memory: float

@@ -106,8 +106,15 @@ GROUPS = ("matrix", "attention", "traffic", "host", "overlap")
 """What the time of a step tells of. Of links it tells too little apart from what hides them; those
 are held by micro-benchmarks."""
 
-FIXED = ("host.memory", "matrix.experts", "overlap.experts", "traffic.stretched", "traffic.scanned")
-"""No run of a dense transformer tells of them."""
+FIXED = (
+    "host.memory",
+    "host.spread",
+    "matrix.experts",
+    "overlap.experts",
+    "traffic.stretched",
+    "traffic.scanned",
+)
+"""No run of a dense transformer tells of them, or somebody measured them."""
 
 
 def fittable(known: Calibration = PRIORS) -> tuple[str, ...]:

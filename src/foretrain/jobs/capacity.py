@@ -1,4 +1,4 @@
-"""capacity: how many nodes does a response time need, under each policy?"""
+"""capacity: how many nodes does a response or waiting time need, under each policy?"""
 
 from __future__ import annotations
 
@@ -49,8 +49,12 @@ class _Sizing:
         """What the target is about, seconds."""
         if result is None:
             return inf
-        mean = self.target.quantity is TargetQuantity.MEAN
-        return result.mean_response if mean else result.p95
+        values = {
+            TargetQuantity.MEAN: result.mean_response,
+            TargetQuantity.P95: result.p95,
+            TargetQuantity.WAITING: result.mean_waiting,
+        }
+        return values[self.target.quantity]
 
 
 def capacity(

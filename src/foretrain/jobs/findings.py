@@ -188,8 +188,7 @@ def _rate(rate: float) -> str:
 
 def _needs(target: Capacity, enough: Enough) -> str:
     """What a policy needs for the target."""
-    kind = "mean response" if target.quantity == "mean" else "response of 95 % of the jobs"
-    asked = f"a {kind} of {SECONDS.write(target.seconds)}"
+    asked = f"a {TARGETS[target.quantity]} of {SECONDS.write(target.seconds)}"
     if enough.nodes is None:
         there = "some jobs or quotas do not fit"
         if enough.response < inf:
@@ -204,3 +203,11 @@ def _needs(target: Capacity, enough: Enough) -> str:
         f"{enough.policy} keeps {asked} from {nodes} on ({_devices(enough.devices)}"
         f"{price}), {100 * enough.utilisation:.0f} % of them held."
     )
+
+
+TARGETS = {
+    "mean": "mean response",
+    "p95": "response of 95 % of the jobs",
+    "waiting": "mean waiting time",
+}
+"""What a target is about, in a sentence."""

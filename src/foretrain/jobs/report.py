@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Final
 
 from foretrain.jobs.report_shared_input import fed_words, input_plot, input_table, ways_table
 from foretrain.jobs.result import Capacity, LoadPoint, ModelCurve, PartyResult, Simulated, Span
@@ -77,7 +78,7 @@ def parts_table(parts: Sequence[PartyResult], name: str) -> Table:
 
 def capacity_table(answer: Capacity) -> Table:
     """The fewest nodes that keep the target under each policy."""
-    response = Column(name=answer.quantity, meaning="response on them", number=True)
+    response = Column(name=answer.quantity, meaning="that time on them", number=True)
     return table(
         answer.policies,
         *("policy", "suffices", "devices"),
@@ -91,8 +92,15 @@ def capacity_table(answer: Capacity) -> Table:
 
 def capacity_title(answer: Capacity) -> str:
     """What is asked of a capacity."""
-    kind = "a mean response" if answer.quantity == "mean" else "95 % of the responses"
-    return f"How many nodes keep {kind} within {written(SECONDS, answer.seconds)}"
+    return f"How many nodes keep {KEPT[answer.quantity]} within {written(SECONDS, answer.seconds)}"
+
+
+KEPT: Final = {
+    "mean": "a mean response",
+    "p95": "95 % of the responses",
+    "waiting": "a mean waiting time",
+}
+"""What a target is about, in a heading."""
 
 
 def title(point: LoadPoint) -> str:

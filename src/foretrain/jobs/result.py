@@ -302,7 +302,7 @@ class Capacity:
     """What a target needs.
 
     Attributes:
-        quantity: "mean" or "p95" of the response.
+        quantity: "mean" or "p95" of the response, or mean "waiting".
         seconds: at most.
         load: at which jobs come, over the devices of the study; None for a trace as it is.
         policies: what each needs, the fewest nodes first.

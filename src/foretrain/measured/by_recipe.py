@@ -12,6 +12,9 @@ from foretrain.workload.library.entries import known
 
 DEGREES = ("tensor", "pipeline", "interleaving", "context", "expert", "micro_batch")
 
+STAGES = {"none": 0, "optimizer": 1, "parameters": 3}
+"""Stages of ZeRO by what a recipe shards."""
+
 
 def by_recipe(
     run: MeasuredRun, assumptions: Assumptions, recipes: Iterable[PublishedPlan]
@@ -37,6 +40,7 @@ def by_recipe(
             if each.family == assumptions.trainer.family
             and (each.model, each.sequence) == (model.name, run.network.sequence)
             and each.adapts == adapts
+            and each.was_out(run.date)
             and each.suits(run.place.device, count)
             and _agrees(run, each, count)
         ),
@@ -46,6 +50,8 @@ def by_recipe(
     if found is None:
         return run
     assumptions.note(f"its plan as the recipe for {found.count:,} devices has it ({found.release})")
+    silent = layout.zero_stage is None and not layout.sharding
+    stage = STAGES.get(found.sharding) if silent else layout.zero_stage
     stated = {name: getattr(layout, name) for name in DEGREES}
     filled = {name: getattr(found, name) if held is None else held for name, held in stated.items()}
     return replace(
@@ -55,6 +61,7 @@ def by_recipe(
             **filled,
             data=layout.data or count // found.stationed,
             recompute=layout.recompute or found.recompute,
+            zero_stage=stage,
         ),
     )
 

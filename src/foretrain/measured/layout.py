@@ -117,7 +117,12 @@ def plans_of(
             else _sends(assumptions, interleaved=chunks > 1)
         ),
     )
-    if not cuts_into("even", model.cuttable_layers, degrees.pipeline * chunks):
+    if not cuts_into(
+        "even",
+        model.cuttable_layers,
+        pipeline=degrees.pipeline,
+        chunks=degrees.pipeline * chunks,
+    ):
         assumptions.note(defaults.BALANCED_CUT.words)
         plan = replace(plan, cut="balanced")
     if degrees.divided:
@@ -127,8 +132,14 @@ def plans_of(
         for recompute, layers in recompute_of(run, model, assumptions)
     )
     if run.layout.zero_stage == 3 and assumptions.of("offload").value is None:
-        # Activations go to the host before anything more is computed twice.
-        return first, replace(first, offload=Offload.ACTIVATIONS), *others
+        # Activations go to the host before anything more is computed twice, as many as must.
+        every = model.cuttable_layers
+        some = [round(every * quarters / 4) for quarters in (1, 2, 3)]
+        away = (
+            replace(first, offload=Offload.ACTIVATIONS, offload_layers=layers)
+            for layers in (*filter(None, some), 0)
+        )
+        return first, *away, *others
     return first, *others
 
 

@@ -28,7 +28,11 @@ class TargetQuantity(StrEnum):
     """What a target is about."""
 
     MEAN = "mean"
+    """The mean response time."""
     P95 = "p95"
+    """The response time that 95 % of the jobs stay below."""
+    WAITING = "waiting"
+    """The mean time that jobs are without devices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,10 +140,10 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A response time to be kept.
+    """A time to be kept.
 
     Attributes:
-        quantity: mean, or what 95 % of the jobs stay below.
+        quantity: of which time: responses, or waiting.
         seconds: at most.
         most: nodes to look at, of each kind.
     """
@@ -185,7 +189,7 @@ class QueueStudy:
         conditions: under which jobs run.
         restart: seconds that a start after an interruption takes, for jobs that say none.
         policy: under which a trace's cluster ran, for a replay; None to find out.
-        target: a response time to be kept; None without one.
+        target: a response or waiting time to be kept; None without one.
         assumed: in words, every default that a reader filled in.
     """
 

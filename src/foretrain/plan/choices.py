@@ -19,7 +19,15 @@ from typing import Final, TypeVar
 import numpy as np
 
 from foretrain.plan import division
-from foretrain.plan.plan import ChannelSplit, ContextExchange, Grid, Recompute, Sharding, cuts_into
+from foretrain.plan.plan import (
+    ChannelSplit,
+    ContextExchange,
+    Grid,
+    Offload,
+    Recompute,
+    Sharding,
+    cuts_into,
+)
 from foretrain.plan.study import Space
 from foretrain.plan.table import Column, Flags, PlanTable
 from foretrain.workload.graph import Model
@@ -297,9 +305,14 @@ def _sharded(question: Question, plans: PlanTable) -> Sequence[Column | Flags]:
 
 
 def offloads(question: Question, _given: Choice) -> Iterator[Choice]:
-    """What waits in the host's memory."""
+    """What waits in the host's memory, and of how many layers."""
     for kind in question.space.offload:
-        yield (kind,)
+        for layers in question.space.offload_layers:
+            if kind < Offload.ACTIVATIONS:
+                yield kind, 0
+                break
+            if layers < question.model.cuttable_layers:
+                yield kind, layers
 
 
 def schedules(question: Question, given: Choice) -> Iterator[Choice]:
@@ -314,7 +327,7 @@ def schedules(question: Question, given: Choice) -> Iterator[Choice]:
         most = layers // pipeline if interleaved else 1
         for chunks in chosen(range(1, most + 1), space.interleaving):
             for place, cut in enumerate(space.cut):
-                if cuts_into(cut, layers, pipeline * chunks):
+                if cuts_into(cut, layers, pipeline=int(pipeline), chunks=int(pipeline) * chunks):
                     yield schedule, chunks, place
                     if pipeline == 1:
                         return
@@ -356,13 +369,13 @@ LAYERS = (
 
 PARAMETERS = (
     Dimension(names=("sharding", "shard", "reshard"), reads=_holders, choices=shardings),
-    Dimension(names=("offload",), reads=known(), choices=offloads),
+    Dimension(names=("offload", "offload_layers"), reads=known(), choices=offloads),
 )
 """Where parameters and what belongs to them are."""
 
 KINDS = (
     Dimension(names=("sharding", "reshard"), reads=_holders, choices=kinds),
-    Dimension(names=("offload",), reads=known(), choices=offloads),
+    Dimension(names=("offload", "offload_layers"), reads=known(), choices=offloads),
 )
 SHARDS = (Dimension(names=("shard",), reads=_sharded, choices=shards),)
 """The same in two steps."""

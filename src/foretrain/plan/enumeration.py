@@ -151,7 +151,7 @@ def _stages(question: Question, pipeline: int) -> bool:
     layers, space = question.model.cuttable_layers, question.space
     most = layers // pipeline if pipeline > 1 else 1
     return any(
-        cuts_into(cut, layers, pipeline * chunks)
+        cuts_into(cut, layers, pipeline=pipeline, chunks=pipeline * chunks)
         for cut in space.cut
         for chunks in chosen(range(1, most + 1), space.interleaving)
     )

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.offer import Offer, offers_of, part
-from foretrain.plan.plan import Plan
+from foretrain.plan.plan import AS_MADE, Plan
 from foretrain.plan.rules import RULES, Fixed, nearest_divisors
 from foretrain.plan.study import Limit, Objective, Space, Study
 from foretrain.units import WATTS
@@ -174,7 +174,10 @@ def _hopeless(workload: Workload, space: Space, fixed: Fixed) -> Iterator[str]:
         if len(choices) > 1:
             found = [_judged(workload, replace(fixed, **{field.name: each})) for each in choices]
             new = [[text for text in texts if text not in known] for texts in found]
-            if all(new):
+            if all(new) and field.name == "cut" and {*choices} <= {*AS_MADE}:
+                # Nobody asked for these cuts: what the even one lacks is what there is to change.
+                yield new[0][0]
+            elif all(new):
                 shown = ", ".join(map(str, choices))
                 why = new[0][0].partition(": ")[2]
                 yield f"plan.{field.name}: none of {shown} can run. {why}"

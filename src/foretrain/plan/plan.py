@@ -10,7 +10,7 @@ from enum import IntEnum, StrEnum
 from functools import lru_cache
 from itertools import groupby
 from math import gcd, prod
-from typing import Literal
+from typing import Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,7 +133,13 @@ class Sends(IntEnum):
     BLOCKING = 1
 
 
-Cut = Literal["even", "balanced"] | tuple[int, ...]
+NamedCut = Literal["even", "counted", "remainder", "balanced"]
+Cut = NamedCut | tuple[int, ...]
+CUTS: Final[tuple[NamedCut, ...]] = get_args(NamedCut)
+
+AS_MADE: Final[tuple[Cut, ...]] = ("even", "counted", "remainder")
+"""Cuts that trainers make of a number of chunks: even ones, and two for layers that do not divide.
+"""
 """How layers are spread over stages: evenly, so that the slowest stage is as quick as can be, or
 as many as listed, chunk by chunk in the model's order."""
 
@@ -194,6 +200,8 @@ class Plan:
         recompute_layers: layers of the model that full recomputation covers, spread evenly over
             the stages; 0 for all.
         offload: what waits in the host's memory.
+        offload_layers: layers of the model whose activations wait there, spread evenly over the
+            stages; 0 for all.
         attention: kernel of the attention core.
         schedule: order of micro-batches.
         sends: whether stages compute while they send.
@@ -221,6 +229,7 @@ class Plan:
     recompute: Recompute = Recompute.NONE
     recompute_layers: int = 0
     offload: Offload = Offload.NONE
+    offload_layers: int = 0
     attention: Attention = Attention.FLASH
     schedule: Schedule = Schedule.ONE_F_ONE_B
     sends: Sends = Sends.OVERLAPPED
@@ -232,7 +241,7 @@ class Plan:
         for name in COUNTS:
             if not getattr(self, name) >= 1:
                 raise InputError(f"Plan.{name} must be at least 1, got {getattr(self, name)}.")
-        for name in ("shard", "recompute_layers", "split"):
+        for name in ("shard", "recompute_layers", "offload_layers", "split"):
             if not getattr(self, name) >= 0:
                 raise InputError(f"Plan.{name} must be at least 0, got {getattr(self, name)}.")
         if self.grid and (min(self.grid) < 1 or prod(self.grid) != self.context):
@@ -244,8 +253,11 @@ class Plan:
             raise InputError(
                 f"Plan.order must name {', '.join(AXES)} once each, got {', '.join(self.order)}."
             )
-        if isinstance(self.cut, tuple) and not (self.cut and min(self.cut) >= 1):
-            raise InputError(f"Plan.cut must list at least 1 layer per chunk, got {self.cut}.")
+        if isinstance(self.cut, tuple) and not lists_chunks(self.cut):
+            raise InputError(
+                f"Plan.cut must list at least 1 layer per chunk, of which the last of several may "
+                f"have none, got {self.cut}."
+            )
 
     @property
     def devices(self) -> int:
@@ -284,7 +296,8 @@ class Plan:
             kept = "" if self.reshard else ", kept"
             parts.append(f"sharded {self.sharding.name.lower()}{among}{kept}")
         if self.offload is not Offload.NONE:
-            parts.append(f"offload {self.offload.name.lower()}")
+            some = f" of {self.offload_layers} layers" if self.offload_layers else ""
+            parts.append(f"offload {self.offload.name.lower()}{some}")
         if self.attention is not Attention.FLASH:
             parts.append(f"{self.attention.name.lower()} attention")
         if self.schedule is not Schedule.ONE_F_ONE_B:
@@ -359,13 +372,44 @@ def neighbours(inside: Members, degree: Members, *, stride: Members | float = 1.
     return np.maximum.accumulate(least, axis=0)
 
 
-def cuts_into(cut: Cut, layers: int, chunks: int) -> bool:
-    """Whether layers can be cut into so many chunks in that way."""
-    if cut == "even":
-        return layers % chunks == 0
+def lists_chunks(cut: tuple[int, ...]) -> bool:
+    """Whether numbers can be layers of chunks: the last of several may be a head alone."""
+    return bool(cut) and min(cut[:-1], default=cut[-1]) >= 1 and cut[-1] >= 0
+
+
+def cuts_into(cut: Cut, layers: int, *, pipeline: int, chunks: int) -> bool:
+    """Whether layers can be cut into so many chunks of all stages in that way."""
     if cut == "balanced":
         return chunks <= layers
-    return len(cut) == chunks and sum(cut) == layers
+    if isinstance(cut, tuple):
+        last = cut[-1] > 0 or chunks > pipeline
+        return len(cut) == chunks and sum(cut) == layers and last
+    return cut_into(cut, layers, pipeline=pipeline, chunks=chunks) is not None
+
+
+def cut_into(cut: NamedCut, layers: int, *, pipeline: int, chunks: int) -> tuple[int, ...] | None:
+    """Layers of every chunk by a rule that asks for no times; None if they cannot be cut so.
+
+    Where stages divide the layers, all chunks are alike. Where they do not, every chunk has as many
+    as the fullest one and the last has what remains; or an embedding before them and a head behind
+    them are counted too, and the first and the last chunk have that much less. With interleaving
+    the last chunk may be a head alone.
+
+    Source: megatron-core 0.9 (decoder-last-pipeline-num-layers), 0.11 (account_for_embedding and
+    account_for_loss in pipeline_split), 0.13 (layouts such as "Et*4|(t*4|)*14tmL" for 61 layers,
+    "Et|(tt|)*30mL"); torchtitan 0.3
+    (pipeline_parallel_first_stage_less_layers, and that of the last).
+    """
+    if cut == "even" or chunks == 1:
+        return None if layers % chunks else (layers // chunks,) * chunks
+    ends = int(cut == "counted")
+    most = -(-(layers + 2 * ends) // chunks)
+    sizes = (most - ends, *[most] * (chunks - 2))
+    left = layers - sum(sizes)
+    some = sizes[0] > 0 and left >= int(chunks == pipeline or not ends)
+    # Of two chunks both rules make the same.
+    other = layers % pipeline > 0 and (chunks > 2 or not ends)
+    return (*sizes, left) if some and other else None
 
 
 def idle(plan: Plan, model: Model) -> dict[str, str]:

@@ -53,6 +53,7 @@ class Fixed:
     recompute: Recompute | None = None
     recompute_layers: int | None = None
     offload: Offload | None = None
+    offload_layers: int | None = None
     attention: Attention | None = None
     schedule: Schedule | None = None
     cut: Cut | None = None
@@ -287,15 +288,36 @@ def _recomputed(workload: Workload, plan: Fixed) -> Iterator[str]:
         yield "plan.recompute_layers: counts layers of plan.recompute = 'full' only."
 
 
+def _offloaded(workload: Workload, plan: Fixed) -> Iterator[str]:
+    """A number of layers is one of offloaded activations, and at most all of them."""
+    layers = workload.model.cuttable_layers
+    if plan.offload_layers and plan.offload_layers > layers:
+        yield (
+            f"plan.offload_layers: {workload.model.name} has {layers} layers, fewer than "
+            f"{plan.offload_layers}. Leave it out for all."
+        )
+    if plan.offload_layers and plan.offload in (Offload.NONE, Offload.OPTIMIZER):
+        yield "plan.offload_layers: counts layers of plan.offload = 'activations' or 'both' only."
+
+
 def _stages(workload: Workload, plan: Fixed) -> Iterator[str]:
     """The layers can be cut into that many chunks, as equal as `cut` wants them."""
     layers = workload.model.cuttable_layers
     chunks = (plan.pipeline or 1) * (plan.interleaving or 1)
     cut = plan.cut or "balanced"
-    if cuts_into(cut, layers, chunks):
+    known = plan.pipeline is not None and plan.interleaving is not None
+    if cuts_into(cut, layers, pipeline=plan.pipeline or 1, chunks=chunks):
         return
-    if isinstance(cut, tuple):
-        if plan.pipeline is not None and plan.interleaving is not None:
+    if cut in ("counted", "remainder"):
+        if known:
+            why = (
+                f"the {plan.pipeline} stages divide the {layers} layers of {workload.model.name}"
+                if layers % (plan.pipeline or 1) == 0
+                else f"the last of {chunks} chunks of the {layers} layers would have none"
+            )
+            yield f"plan.cut: {cut!r} cuts nothing here: {why}. Leave it out."
+    elif isinstance(cut, tuple):
+        if known:
             yield (
                 f"plan.cut: {len(cut)} numbers that add up to {sum(cut)}; {chunks} chunks of "
                 f"the {layers} layers of {workload.model.name} are wanted."
@@ -312,8 +334,8 @@ def _stages(workload: Workload, plan: Fixed) -> Iterator[str]:
     else:
         yield (
             f"plan.pipeline: {plan.pipeline} stages do not divide the {layers} layers of "
-            f"{workload.model.name}.{nearest_divisors(plan.pipeline, layers)} Or write "
-            "plan.cut = 'balanced'."
+            f"{workload.model.name}.{nearest_divisors(plan.pipeline, layers)}"
+            f"{' Or write plan.cut = ' + repr('balanced') + '.' if chunks <= layers else ''}"
         )
 
 
@@ -358,6 +380,7 @@ RULES: tuple[Callable[[Workload, Fixed], Iterator[str]], ...] = (
     _experts,
     _shards,
     _recomputed,
+    _offloaded,
     _stages,
     _interleaving,
 )

@@ -18,6 +18,7 @@ from foretrain.plan.enumeration import ORDERS
 from foretrain.plan.plan import (
     AXES,
     ContextExchange,
+    Offload,
     Order,
     Plan,
     Recompute,
@@ -98,6 +99,8 @@ def _neutral(plan: Plan) -> Plan:
         plan = replace(plan, schedule=Schedule.ONE_F_ONE_B, sends=Sends.OVERLAPPED, cut="even")
     if plan.recompute is not Recompute.FULL:
         plan = replace(plan, recompute_layers=0)
+    if plan.offload < Offload.ACTIVATIONS:
+        plan = replace(plan, offload_layers=0)
     return plan
 
 

@@ -19,6 +19,7 @@ from foretrain.cluster.mixed import Mixed
 from foretrain.cluster.offer import Offer, whole
 from foretrain.errors import InputError
 from foretrain.plan.plan import (
+    AS_MADE,
     ChannelSplit,
     ContextExchange,
     Cut,
@@ -43,7 +44,7 @@ class Space:
 
     A tuple of one fixes a field. What the training software or the host decides is fixed unless a
     study frees it by listing choices: `schedule`, `sends`, `cut`, `offload`, `reshard`,
-    `recompute_layers` and `split`.
+    `recompute_layers`, `offload_layers` and `split`.
     """
 
     data: tuple[int, ...] | None = None
@@ -65,10 +66,11 @@ class Space:
     recompute: tuple[Recompute, ...] | None = None
     recompute_layers: tuple[int, ...] = (0,)
     offload: tuple[Offload, ...] = (Offload.NONE,)
+    offload_layers: tuple[int, ...] = (0,)
     attention: tuple[Attention, ...] | None = None
     schedule: tuple[Schedule, ...] = (Schedule.ONE_F_ONE_B,)
     sends: tuple[Sends, ...] = (Sends.OVERLAPPED,)
-    cut: tuple[Cut, ...] = ("even",)
+    cut: tuple[Cut, ...] = AS_MADE
     order: tuple[Order, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -89,6 +91,22 @@ class Space:
             for name, some in choices.items()
             if some is not None and getattr(plan, name) not in some and name not in quiet
         ]
+
+
+def parts_of(space: Space, layers: int) -> tuple[Space, ...]:
+    """A space in two, where stages divide the layers of a model and where they do not.
+
+    Cuts as trainers make them are even in the one, so that its bounds are tight, and uneven in the
+    other. Whoever asks for other cuts has one part.
+    """
+    uneven = tuple(each for each in space.cut if each != "even")
+    if not uneven or "even" not in space.cut or not {*uneven} <= {*AS_MADE}:
+        return (space,)
+    stages = space.pipeline or range(1, layers + 1)
+    whole = tuple(each for each in stages if layers % each == 0)
+    others = tuple(each for each in stages if layers % each)
+    parts = {("even",): whole, uneven: others}
+    return tuple(replace(space, pipeline=some, cut=cut) for cut, some in parts.items() if some)
 
 
 FIXED = {each.name: each.default for each in fields(Space) if isinstance(each.default, tuple)}

@@ -62,6 +62,7 @@ class PlanTable:
     recompute: Column
     recompute_layers: Column
     offload: Column
+    offload_layers: Column
     attention: Column
     schedule: Column
     sends: Column

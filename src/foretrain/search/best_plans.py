@@ -11,6 +11,7 @@ from time import process_time
 
 import numpy as np
 
+from foretrain.cluster.cluster import cost, energy
 from foretrain.cluster.offer import Offer
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
@@ -25,25 +26,22 @@ from foretrain.plan.legality import (
 )
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective, Study
-from foretrain.search.bounded import promising_plans
+from foretrain.search.bounded import promising_plans, surveys
 from foretrain.search.candidate import Candidate
 from foretrain.search.exhaustive import every_plan
 from foretrain.search.explain.differences import spent as spent_on
 from foretrain.search.found import Incumbents
 from foretrain.search.front import Front
+from foretrain.search.objective import spending
 from foretrain.search.proposal import Proposal, Safety
 from foretrain.search.proposed import entries, proposed
 from foretrain.search.recall import recall
+from foretrain.search.regions import Survey
 from foretrain.search.result import Cell, ParetoPoint, Progress, SearchResult
 from foretrain.search.simple import Simple
 from foretrain.search.table import worth_of
 from foretrain.search.ways_out import nearest_miss
-from foretrain.step.objective import (
-    cost,
-    energy,
-    over_job_limits,
-    spending,
-)
+from foretrain.step.estimate import over_job_limits
 from foretrain.step.result import Ranked
 from foretrain.step.room import HOST_MEMORY, MEMORY, MEMORY_LIMIT, RISK
 from foretrain.step.setting import Setting
@@ -104,10 +102,15 @@ def best_plans(
     if known and not exhaustive:
         found.recalled = recall(study, settings, known, found=aside)
     told = progress or (lambda _: None)
-    engine = every_plan if exhaustive else promising_plans
-    engine(
-        study, settings, found=found, tell=lambda: told(found.progress(study.objective)), stop=ask
-    )
+
+    def tell() -> None:
+        told(found.progress(study.objective))
+
+    places = () if exhaustive else surveys(study, settings)
+    if exhaustive:
+        every_plan(study, settings, found=found, tell=tell, stop=ask)
+    else:
+        promising_plans(study, places, found=found, tell=tell, stop=ask)
     seconds = process_time() - start
     ranking = _ranked(study, coefficients, found, stop=ask)
     if not ranking:
@@ -117,7 +120,9 @@ def best_plans(
     )
     safety = None
     if trade_offs and found.rejected[RISK] and not ask():
-        safety = _safety(study, coefficients, ranking[0][1])
+        places = places or surveys(study, settings)
+        safest = Incumbents(keep=1, best=found.best[:1], runners=who)
+        safety = _safety(study, coefficients, ranking[0][1], places=places, known=safest)
     answer = _answer(study, found, plans, seconds=seconds)
     return replace(answer, ranking=tuple(entry for _, entry in ranking), safety=safety)
 
@@ -158,10 +163,20 @@ def _who(study: Study) -> Runners | None:
     return runners(trainers(), study.space) if chosen_of(study) is None else None
 
 
-def _safety(study: Study, coefficients: Coefficients, best: Ranked) -> Safety | None:
-    """What it costs that the best plan is safe; None where the best of all plans is."""
+def _safety(
+    study: Study,
+    coefficients: Coefficients,
+    best: Ranked,
+    *,
+    places: Sequence[Survey],
+    known: Incumbents,
+) -> Safety | None:
+    """What it costs that the best plan is safe; None where the best of all plans is.
+
+    `known`: the best safe plan, beside which a plan that is slower need not be looked at.
+    """
     free = replace(study, limit=replace(study.limit, fits=0.0))
-    riskier = quickest(free, coefficients=coefficients)
+    riskier = _quickest(free, coefficients, places=places, who=known.runners, known=known)
     if riskier is None or riskier.plan == best.plan:
         return None
     had, has = (spent_on(study.objective, it.estimate) for it in (riskier, best))
@@ -287,14 +302,21 @@ def quickest(study: Study, *, coefficients: Coefficients) -> Ranked | None:
     """The plan that has least of what a study minimises, and nothing beside; None without one."""
     if _problems(study):
         return None
-    found = Incumbents(keep=1, runners=_who(study))
-    promising_plans(
-        study,
-        _settings(study, coefficients),
-        found=found,
-        tell=lambda: None,
-        stop=lambda: False,
-    )
+    places = surveys(study, _settings(study, coefficients))
+    return _quickest(study, coefficients, places=places, who=_who(study))
+
+
+def _quickest(
+    study: Study,
+    coefficients: Coefficients,
+    *,
+    places: Sequence[Survey],
+    who: Runners | None,
+    known: Incumbents | None = None,
+) -> Ranked | None:
+    """The same, of regions that are known, as long as it is better than what is known."""
+    found = Incumbents(keep=1, runners=who, recalled=known)
+    promising_plans(study, places, found=found, tell=lambda: None, stop=lambda: False)
     ranking = _ranked(study, coefficients, found, stop=lambda: False)
     return ranking[0][1] if ranking else None
 
@@ -319,7 +341,7 @@ def _no_legal_plan(study: Study) -> str:
         fewer = f" Or let a plan use fewer: cluster.nodes = {{ least = 1, most = {most} }}."
     return (
         f"the space has no legal plan for {model.name} on {devices} devices: {axes} must be "
-        f"{devices}, where tensor divides {parts}, {context}pipeline divides the "
+        f"{devices}, where tensor divides {parts}, {context}pipeline cuts the "
         f"{model.cuttable_layers} layers and data divides the {study.workload.global_batch} "
         f"samples of workload.global_batch{experts}. Free a key of [plan], or change batch or "
         f"nodes.{fewer}"

@@ -9,23 +9,34 @@ answer is that of the exhaustive search, and so are the trade-offs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
 from foretrain.cluster.offer import Offer
 from foretrain.plan.choices import KINDS, SHARDS, STAGES, Dimension, Question, question_of
 from foretrain.plan.enumeration import ROWS, counts, up_to
-from foretrain.plan.study import Study
+from foretrain.plan.study import Study, parts_of
 from foretrain.plan.table import Column, Rows
 from foretrain.search.candidate import Priced
 from foretrain.search.found import Incumbents
 from foretrain.search.front import by_count, unbeaten
-from foretrain.search.regions import Regions, divided, even_only, gradients_wait, joined, regions_of
+from foretrain.search.objective import over_limits
+from foretrain.search.regions import (
+    Regions,
+    Survey,
+    divided,
+    even_only,
+    gradients_wait,
+    joined,
+    regions_of,
+    survey,
+)
 from foretrain.search.table import keep_freed_memory, price, that_fit, valued
 from foretrain.step.bounds import any_order, any_stages
 from foretrain.step.held import Held
-from foretrain.step.objective import over_limits
+from foretrain.step.room import room
 from foretrain.step.setting import Setting
 
 FIRST = 1_024
@@ -68,9 +79,30 @@ class _Level:
     bound: Bound | None
 
 
+def surveys(study: Study, settings: Mapping[Offer, Setting]) -> tuple[Survey, ...]:
+    """The regions of a space on the clusters of some offers, however safe a plan has to be.
+
+    Args:
+        study: space and limits.
+        settings: the study's workload on the whole of each offer, with coefficients.
+    """
+    keep_freed_memory()
+    parts = parts_of(study.space, study.workload.model.cuttable_layers)
+    free = replace(study.limit, fits=0.0)
+    return tuple(
+        survey(
+            setting,
+            question=question_of(study.workload, part),
+            devices=offer.devices,
+            most=room(setting, free),
+        )
+        for (offer, setting), part in product(settings.items(), parts)
+    )
+
+
 def promising_plans(
     study: Study,
-    settings: Mapping[Offer, Setting],
+    known: Sequence[Survey],
     *,
     found: Incumbents,
     tell: Callable[[], None],
@@ -80,25 +112,26 @@ def promising_plans(
 
     Args:
         study: space, objective and limits.
-        settings: the study's workload on the whole of each offer, with coefficients.
+        known: its regions.
         found: takes what is found.
         tell: called after every piece.
         stop: asked after every piece; true ends the search with what was found.
     """
     keep_freed_memory()
-    question = question_of(study.workload, study.space)
-    waiting: list[tuple[_Ground, Regions]] = []
-    for offer, setting in settings.items():
-        ground = _Ground(study=study, setting=setting, question=question, found=found)
-        regions = regions_of(study, setting, question=question, devices=offer.devices, found=found)
-        waiting.append((ground, regions))
+    waiting = [
+        (
+            _Ground(study=study, setting=each.setting, question=each.question, found=found),
+            regions_of(study, each, found=found),
+        )
+        for each in known
+    ]
     waiting.sort(key=lambda each: _least(each[1]))
     found.bound = min((_least(regions) for _, regions in waiting), default=np.inf)
     for place, (ground, regions) in enumerate(waiting):
         later = [others for _, others in waiting[place + 1 :]]
         least = _least(later[0]) if later else np.inf
         for first, piece in _pieces(ground, regions):
-            _look(ground, piece, _levels(question))
+            _look(ground, piece, _levels(ground.question))
             found.bound = min(_least(regions, first), least)
             tell()
             if found.bound < np.inf and found.best and stop():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -14,12 +15,13 @@ from foretrain.cluster.offer import Offer
 from foretrain.plan.choices import Question, question_of
 from foretrain.plan.enumeration import order_counts, plan_tables
 from foretrain.plan.plan import Plan
-from foretrain.plan.study import Space, Study
+from foretrain.plan.study import Space, Study, parts_of
 from foretrain.search.found import Incumbents
-from foretrain.search.regions import layered, regions_of
+from foretrain.search.regions import layered, regions_of, survey
 from foretrain.search.table import keep_freed_memory, price, that_fit
 from foretrain.step.held import hold
 from foretrain.step.memory import heaviest_total, host_full
+from foretrain.step.room import room
 from foretrain.step.setting import Setting
 from foretrain.workload.graph import Model
 
@@ -68,7 +70,10 @@ def _leave(
     least = [np.inf]
     for offer, setting in settings.items():
         aside = Incumbents(keep=1)
-        regions = regions_of(study, setting, question=question, devices=offer.devices, found=aside)
+        known = survey(
+            setting, question=question, devices=offer.devices, most=room(setting, study.limit)
+        )
+        regions = regions_of(study, known, found=aside)
         found.leave(regions.bounds)
         least += regions.bounds.value[:1].tolist()
     found.bound = min(least)
@@ -98,9 +103,10 @@ def leanest(setting: Setting, space: Space, *, devices: Sequence[int]) -> Leanes
     Returns:
         None if no plan is legal. Plans that offload more than the hosts hold do not count.
     """
-    workload, cluster = setting.workload, setting.cluster
+    workload, cluster, model = setting.workload, setting.cluster, setting.workload.model
     found: Leanest | None = None
-    for plans in plan_tables(workload, cluster, lean(workload.model, space), devices=devices):
+    parts = [lean(model, part) for part in parts_of(space, model.cuttable_layers)]
+    for plans in chain(*(plan_tables(workload, cluster, it, devices=devices) for it in parts)):
         if not len(plans):
             continue
         held = hold(setting, plans)

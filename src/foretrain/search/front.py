@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from foretrain.plan.table import Column, Flags, Rows, distinct
 from foretrain.search.candidate import Candidate, Priced
-from foretrain.step.objective import Spending
+from foretrain.search.objective import Spending
 
 
 def unbeaten(time: Column, memory: Column) -> Rows:

@@ -14,6 +14,7 @@ from math import lcm
 
 from foretrain.errors import InputError
 from foretrain.plan.choices import chosen, divisors, question_of
+from foretrain.plan.plan import AS_MADE
 from foretrain.plan.study import Maximise, Space, Study
 from foretrain.search.exhaustive import lean
 from foretrain.workload.graph import Model, least_layers, steady_layers
@@ -134,6 +135,7 @@ def depth_ladders(workload: Workload, space: Space, *, devices: Sequence[int]) -
             repeats.
     """
     _refuse(space, counted=True)
+    space = replace(space, cut=("even",))
     every = sorted({degree for count in devices for degree in divisors(count)})
     return [
         Ladder(space=replace(space, pipeline=(pipeline,), interleaving=(chunks,)), sizes=sizes)
@@ -175,12 +177,11 @@ def _multiples(rung: int, least: int, most: int) -> range:
 
 def _refuse(space: Space, *, counted: bool) -> None:
     """Keys that a size decides; `counted`: whether it is the number of layers."""
-    if counted and space.cut != ("even",):
+    if counted and space.cut not in (("even",), AS_MADE):
         raise InputError("plan.cut: the layers to cut are to be found. Leave it out.")
-    if counted and any(space.recompute_layers):
-        raise InputError(
-            "plan.recompute_layers: the layers to count are to be found. Leave it out."
-        )
+    for name in ("recompute_layers", "offload_layers") if counted else ():
+        if any(getattr(space, name)):
+            raise InputError(f"plan.{name}: the layers to count are to be found. Leave it out.")
     if "balanced" in space.cut:
         raise InputError(
             "plan.cut: balanced stages shift as samples grow, and their memory may fall. Leave it "

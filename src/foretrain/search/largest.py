@@ -6,7 +6,7 @@ largest: how large may a micro-batch, a sample or the model be, so that some pla
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from operator import itemgetter
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from foretrain.cluster.offer import Offer
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.legality import limit_problems, precision_problems, within
-from foretrain.plan.plan import Plan
+from foretrain.plan.plan import AS_MADE, Plan
 from foretrain.plan.study import Limit, Maximise, Study, sized
 from foretrain.search.best_plans import best_plans
 from foretrain.search.exhaustive import leanest
@@ -125,6 +125,9 @@ def largest(
         InputError: the question has no answer, or no plan is legal at any size.
         NoPlanFits: no plan fits at any size, or the search was stopped too early.
     """
+    if study.maximise is Maximise.PARAMETERS and study.space.cut == AS_MADE:
+        # Depths that even stages share: those are what a ladder can climb.
+        study = replace(study, space=replace(study.space, cut=("even",)))
     asked = _asked(study, coefficients=coefficients, stop=stop)
     size, where = _top(asked)
     there = asked.study_of(size)

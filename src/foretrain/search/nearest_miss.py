@@ -12,7 +12,7 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.offer import Offer, divisible, part, whole
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.plan.legality import within
-from foretrain.plan.plan import Offload, Plan, Schedule, Sends
+from foretrain.plan.plan import AS_MADE, Offload, Plan, Schedule, Sends
 from foretrain.plan.study import Space, Study
 from foretrain.search.exhaustive import leanest
 from foretrain.step.room import rooms
@@ -25,10 +25,11 @@ LISTED: Mapping[str, tuple[Any, ...]] = MappingProxyType(
     {
         "reshard": (True, False),
         "recompute_layers": (0,),
+        "offload_layers": (0,),
         "offload": tuple(Offload),
         "schedule": tuple(Schedule),
         "sends": tuple(Sends),
-        "cut": ("even", "balanced"),
+        "cut": (*AS_MADE, "balanced"),
         "split": (0,),
     }
 )

@@ -50,6 +50,7 @@ class Rival:
         complexity: how many things it needs beside replicas of a whole model.
         share: of a device's memory that it fills.
         fits: how likely the device holds it.
+        practised: whether makers of a trainer publish plans that divide a model so.
         cost: dollars of a step, or device-seconds where a cluster has no price.
     """
 
@@ -58,6 +59,7 @@ class Rival:
     complexity: int
     share: float
     fits: float
+    practised: bool
     cost: float
 
     @property
@@ -66,13 +68,14 @@ class Rival:
         return self.candidate.plan
 
     @property
-    def ease(self) -> tuple[int, float, float, str]:
-        """What leads a class: the simplest, then the surest to fit, then the quickest.
+    def ease(self) -> tuple[int, float, bool, float, str]:
+        """What leads a class: the simplest, then the surest to fit, the practised, the quickest.
 
         How sure counts in whole per cent: beyond that, bytes that are left idle help nobody, and
         plans that leave many of them have small micro-batches, which hosts hold up.
         """
-        return self.complexity, -round(self.fits, 2), self.value, str(self.plan)
+        fits = round(self.fits, 2)
+        return self.complexity, -fits, not self.practised, self.value, str(self.plan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,21 +6,22 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from math import exp
 
-from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.cluster import Cluster, cost
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Study
+from foretrain.plan.table import table_of
 from foretrain.search.candidate import Candidate
 from foretrain.search.found import Incumbents
 from foretrain.search.front import Front
 from foretrain.search.proposal import Proposal
 from foretrain.search.proposals import MOST, Picked, Rival, picks
-from foretrain.search.simple import Simple, complexity_of
+from foretrain.search.simple import Simple, complexity
 from foretrain.step.memory import errors_of, probability
-from foretrain.step.objective import cost
 from foretrain.step.price import PriceTable, estimate_of, price_table
 from foretrain.step.result import Estimate, Ranked
 from foretrain.step.software import moved, study_setting
+from foretrain.study.recipes import practised
 from foretrain.study.trainers import trainers
 from foretrain.trainers.chosen import that_can
 
@@ -96,7 +97,7 @@ def proposed(
     besides = [each for each in _besides(found) if (each.plan, each.cluster.name) not in known]
     every = [*(candidate for candidate, _ in ranking), *besides]
     chosen = picks(
-        [_found(study, coefficients, each) for each in every],
+        _found(study, coefficients, every),
         coefficients.plan_errors,
         money=money,
         most=min(MOST, found.keep),
@@ -132,22 +133,29 @@ def _besides(found: Incumbents) -> Iterable[Candidate]:
     return several.values()
 
 
-def _found(study: Study, coefficients: Coefficients, candidate: Candidate) -> Rival:
-    device, devices = candidate.cluster.device, float(candidate.plan.devices)
-    dollars = cost(candidate.cluster, candidate.step_time, devices=devices)
-    return Rival(
-        candidate=candidate,
-        value=candidate.value,
-        complexity=complexity_of(candidate.plan),
-        share=candidate.memory / device.memory,
-        fits=probability(
-            candidate.memory,
-            device.memory,
-            errors_of(study_setting(study, candidate.cluster, coefficients)),
-            spread=study.workload.model.spread,
-        ),
-        cost=devices * candidate.step_time if dollars is None else dollars,
-    )
+def _found(study: Study, coefficients: Coefficients, every: Sequence[Candidate]) -> list[Rival]:
+    """Candidates with what speaks for each of them."""
+    errors = {
+        cluster: errors_of(study_setting(study, cluster, coefficients))
+        for cluster in dict.fromkeys(each.cluster for each in every)
+    }
+    spread = study.workload.model.spread
+    complexities = complexity(table_of([each.plan for each in every])).astype(int).tolist()
+    found = []
+    for each, complex_ in zip(every, complexities, strict=True):
+        devices, memory = float(each.plan.devices), each.cluster.device.memory
+        dollars = cost(each.cluster, each.step_time, devices=devices)
+        rival = Rival(
+            candidate=each,
+            value=each.value,
+            complexity=complex_,
+            share=each.memory / memory,
+            practised=practised(each.plan),
+            fits=probability(each.memory, memory, errors[each.cluster], spread=spread),
+            cost=devices * each.step_time if dollars is None else dollars,
+        )
+        found.append(rival)
+    return found
 
 
 def _proposal(entry: Ranked, picked: Picked, *, place: int, first: float) -> Proposal:
@@ -171,6 +179,9 @@ def chosen_among(estimate: Estimate, optimism: float) -> Estimate:
     """
     high = estimate.step_time_high * exp(optimism)
     whole, steps = estimate.time_to_train_high, estimate.job.parts
+    bill = estimate.cost_to_train_high
     if whole is not None and steps is not None:
-        whole += (high - estimate.step_time_high) / estimate.step_time * steps.steps
-    return replace(estimate, step_time_high=high, time_to_train_high=whole)
+        more = (high - estimate.step_time_high) / estimate.step_time * steps.steps
+        bill = None if bill is None else bill * (1.0 + more / whole)
+        whole += more
+    return replace(estimate, step_time_high=high, time_to_train_high=whole, cost_to_train_high=bill)

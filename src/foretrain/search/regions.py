@@ -9,12 +9,12 @@ sharded among all replicas, one chunk per stage.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.plan.choices import PARAMETERS, STAGES, Dimension, Question, chosen
+from foretrain.plan.choices import PARAMETERS, STAGES, Dimension, Question, chosen, offloads
 from foretrain.plan.enumeration import (
     counts,
     degrees,
@@ -99,54 +99,111 @@ def layered(
     return plans, many * order_counts(plans, cluster, question.space)
 
 
-def regions_of(
-    study: Study,
-    setting: Setting,
-    *,
-    question: Question,
-    devices: tuple[int, ...],
-    found: Incumbents,
-) -> Regions:
-    """The first regions of a space, by the least value that any of their plans may have.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Survey:
+    """The first regions of a space on one offer, whatever is asked of their plans. [region]
+
+    Attributes:
+        setting: workload, cluster and coefficients.
+        question: the space.
+        map: plans with what layers depend on, and how many distinct legal ones have it.
+        plans: a plan of each region.
+        chunks: the most that a stage may have.
+        many: distinct legal plans.
+        memory: bytes that no plan goes below.
+        seconds: that no plan beats.
+        beyond: memory and legal plans of the regions that no device holds, however safe a plan has
+            to be.
+    """
+
+    setting: Setting
+    question: Question
+    map: Sequence[tuple[PlanTable, Rows]]
+    plans: PlanTable
+    chunks: Column
+    many: Rows
+    memory: Column
+    seconds: Column
+    beyond: tuple[Column, Rows]
+
+
+def survey(
+    setting: Setting, *, question: Question, devices: tuple[int, ...], most: float
+) -> Survey:
+    """The first regions of a space on some numbers of devices, with bounds.
 
     Args:
-        study: objective and limits.
         setting: workload, cluster and coefficients.
         question: the space.
         devices: numbers of devices to choose among.
-        found: takes the map of the space, and what does not fit.
+        most: bytes of a device above which a region is beyond it.
     """
     every = degrees(question, devices)
     # Degrees whose layers are alike come together, so that a piece has few layers to price.
     every = every.take(np.lexsort((every.context, every.tensor)))
     used = tuple(np.unique(every.devices).astype(int).tolist())
-    # A table without a row.
-    nothing = np.zeros(0)
-    bounds = valued(study, setting, every.take(np.arange(0)), seconds=nothing, memory=nothing)
-    no_region = Regions(bounds=bounds, chunks=nothing, many=np.zeros(0, np.intp))
-    pieces = [no_region]
+    seen: list[tuple[PlanTable, Rows]] = []
+    none, no_row = np.zeros(0), np.zeros(0, np.intp)
+    beyond = [(none, no_row)]
+    found = [(every.take(no_row), none, no_row, none, none)]
     for some in in_pieces(every, DEGREES):
-        grown_up = _unbounded(study, setting, some, question=question, found=found)
-        pieces += _bounded(study, setting, grown_up, question=question, used=used, found=found)
-    regions = joined(pieces)
-    return regions.take(np.argsort(regions.bounds.value, kind="stable"))
+        plans, many = with_layers(question, some)
+        many = many * order_counts(plans, setting.cluster, question.space)
+        seen.append((plans, many))
+        first = _first(setting, plans, many, question=question)
+        for kept, out in _bounded(setting, first, question=question, used=used, most=most):
+            found.append(kept)
+            beyond.append(out)
+    tables, *columns = zip(*found, strict=True)
+    chunks, regions, memory, seconds = (np.concatenate(each) for each in columns)
+    over, lost = (np.concatenate(each) for each in zip(*beyond, strict=True))
+    return Survey(
+        setting=setting,
+        question=question,
+        map=seen,
+        plans=stacked(tables),
+        chunks=chunks,
+        many=regions,
+        memory=memory,
+        seconds=seconds,
+        beyond=(over, lost),
+    )
 
 
-def _unbounded(
-    study: Study, setting: Setting, some: PlanTable, *, question: Question, found: Incumbents
-) -> Regions:
-    """The regions of some degrees, of which nothing is known yet."""
-    plans, many = with_layers(question, some)
-    many = many * order_counts(plans, setting.cluster, study.space)
-    found.survey(plans, many)
-    chunks = most(question, plans, dimension=STAGES[0], name="interleaving")
-    if not even_only(question):
-        plans = grown(question, plans, STAGES)
-        orders = order_counts(plans, setting.cluster, study.space)
-        many, chunks = orders * counts(question, plans, PARAMETERS), plans.interleaving
-    nothing = np.zeros(len(plans))
-    bounds = valued(study, setting, plans, seconds=nothing, memory=nothing)
-    return Regions(bounds=bounds, chunks=chunks, many=many)
+def regions_of(study: Study, known: Survey, *, found: Incumbents) -> Regions:
+    """The first regions that may fit, by the least value that any of their plans may have.
+
+    Args:
+        study: objective and limits.
+        known: the regions.
+        found: takes the map of the space, and what does not fit.
+    """
+    setting = known.setting
+    for plans, many in known.map:
+        found.survey(plans, many)
+    least, lost = known.beyond
+    found.fitting(least, rooms(setting, study.limit), many=lost)
+    rows = found.fitting(known.memory, rooms(setting, study.limit), many=known.many)
+    bounds = valued(
+        study,
+        setting,
+        known.plans.take(rows),
+        seconds=known.seconds[rows],
+        memory=known.memory[rows],
+    )
+    regions = Regions(bounds=bounds, chunks=known.chunks[rows], many=known.many[rows])
+    return regions.take(np.argsort(bounds.value, kind="stable"))
+
+
+def _first(
+    setting: Setting, plans: PlanTable, many: Rows, *, question: Question
+) -> tuple[PlanTable, Column, Rows]:
+    """A plan of each region of some layers, the most chunks of a stage, and its legal plans."""
+    if even_only(question):
+        return plans, most(question, plans, dimension=STAGES[0], name="interleaving"), many
+    plans = grown(question, plans, STAGES)
+    orders = order_counts(plans, setting.cluster, question.space)
+    return plans, plans.interleaving, orders * counts(question, plans, PARAMETERS)
 
 
 def divided(
@@ -202,37 +259,35 @@ def joined(several: Sequence[Regions]) -> Regions:
 
 
 def _bounded(
-    study: Study,
     setting: Setting,
-    every: Regions,
+    first: tuple[PlanTable, Column, Rows],
     *,
     question: Question,
     used: tuple[int, ...],
-    found: Incumbents,
-) -> Iterator[Regions]:
-    """The regions that may fit, with bounds of what their plans take, a piece at a time.
+    most: float,
+) -> Iterator[tuple[tuple[PlanTable, Column, Rows, Column, Column], tuple[Column, Rows]]]:
+    """The columns of a `Survey`, and those beyond a device, a piece at a time.
 
     Regions of equal layers are in one piece. `used`: numbers of devices of all plans.
     """
-    alike = distinct([getattr(every.plans, name) for name in READS])[1]
+    plans, chunks, many = first
+    alike = distinct([getattr(plans, name) for name in READS])[1]
     order = np.argsort(alike, kind="stable")
-    for start in range(0, len(every), PIECE):
-        piece = every.take(order[start : start + PIECE])
-        held = hold(setting, piece.plans)
+    for start in range(0, len(plans), PIECE):
+        piece = order[start : start + PIECE]
+        some = plans.take(piece)
+        held = hold(setting, some)
         memory = _least_memory(setting, question, held)
-        rows = found.fitting(memory, rooms(setting, study.limit), many=piece.many)
-        if not len(rows):
-            continue
-        piece = piece.take(rows)
+        over, rows = np.flatnonzero(memory > most), np.flatnonzero(memory <= most)
+        beyond, kept, here = (memory[over], many[piece[over]]), some.take(rows), piece[rows]
         seconds = any_parameters(
             setting,
-            held.take(rows, piece.plans),
-            chunks=piece.chunks,
+            held.take(rows, kept),
+            chunks=chunks[here],
             waits=gradients_wait(question),
             used=used,
         )
-        bounds = valued(study, setting, piece.plans, seconds=seconds, memory=memory[rows])
-        yield replace(piece, bounds=bounds)
+        yield (kept, chunks[here], many[here], memory[rows], seconds), beyond
 
 
 def _least_memory(setting: Setting, question: Question, held: Held) -> Column:
@@ -248,12 +303,12 @@ def _least_memory(setting: Setting, question: Question, held: Held) -> Column:
     # Software that frees as it goes may be fullest at another moment under another schedule.
     schedules = space.schedule if setting.software.phased else (None,)
     several = [
-        {"sharding": kind, "reshard": reshard, "offload": offload}
+        {"sharding": kind, "reshard": reshard, "offload": offload, "offload_layers": layers}
         | ({} if schedule is None else {"schedule": schedule})
         for schedule in schedules
         for kind in kinds
         for reshard in space.reshard[: None if kind is Sharding.PARAMETERS else 1]
-        for offload in space.offload
+        for offload, layers in offloads(question, ())
     ]
     least = np.full(len(plans), np.inf)
     for fields in several:

@@ -22,7 +22,7 @@ from foretrain.plan.plan import Plan
 from foretrain.plan.shape import Room, shapes_of
 from foretrain.plan.study import Study
 from foretrain.plan.table import Flags, PlanTable, Rows
-from foretrain.search.bounded import promising_plans
+from foretrain.search.bounded import promising_plans, surveys
 from foretrain.search.candidate import Priced
 from foretrain.search.found import Incumbents
 from foretrain.step.setting import Setting
@@ -220,7 +220,7 @@ def _list(contest: Contest, near: _Near, *, stop: Callable[[], bool]) -> bool:
     found = Incumbents(keep=1, front=near)
     promising_plans(
         contest.study,
-        contest.settings,
+        surveys(contest.study, contest.settings),
         found=found,
         tell=lambda: None,
         stop=lambda: near.count > MOST or stop(),

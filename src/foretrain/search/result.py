@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import ClassVar
 
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective
 from foretrain.search.proposal import Proposal, Safety
+from foretrain.show.notebook import Shown
 from foretrain.show.table import label
 from foretrain.show.words import whole
 from foretrain.step.result import Estimate, Ranked
@@ -312,8 +314,8 @@ class Progress:
     gap: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SearchResult(Shown):
     """The best plans of a space.
 
     Attributes:
@@ -338,6 +340,15 @@ class SearchResult:
         robust: whether the best stays the best while a coefficient is unsure; None if not asked.
         why_not: why each plan that somebody named is not the best, in the order of asking.
     """
+
+    rows: ClassVar[str] = "plans"
+    columns: ClassVar[tuple[str, ...]] = (
+        "name",
+        "estimate.step_time",
+        "estimate.memory.total",
+        "estimate.mfu",
+        "probability_best",
+    )
 
     objective: Objective
     best: Proposal

@@ -25,7 +25,15 @@ NEUTRAL: Final = Plan()
 ABOVE_ONE: Final = ("tensor", "context", "pipeline", "expert", "expert_tensor", "interleaving")
 """Fields of which more than one is one thing more."""
 
-UNUSUAL: Final = ("shard", "reshard", "recompute_layers", "offload", "attention", "schedule")
+UNUSUAL: Final = (
+    "shard",
+    "reshard",
+    "recompute_layers",
+    "offload",
+    "offload_layers",
+    "attention",
+    "schedule",
+)
 """Fields of which anything but what they say by default is one thing more."""
 
 

@@ -9,10 +9,10 @@ from foretrain.plan.study import Study
 from foretrain.plan.table import Column, PlanTable, Rows
 from foretrain.search.candidate import Priced
 from foretrain.search.found import Incumbents
+from foretrain.search.objective import over_limits, value
 from foretrain.step.held import Held, hold
 from foretrain.step.input import with_input
 from foretrain.step.memory import errors_of, heaviest_total, host_full, probabilities
-from foretrain.step.objective import over_limits, value
 from foretrain.step.room import HOST_MEMORY, rooms
 from foretrain.step.setting import Setting
 from foretrain.step.step import factors, step_time

@@ -10,6 +10,7 @@ from foretrain.show.report import (
     AnswerReport,
     Bullets,
     Drawing,
+    Medium,
     Note,
     Pieces,
     Strong,
@@ -20,7 +21,7 @@ from foretrain.show.words import percent, written
 from foretrain.units import BYTES, SECONDS
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment, Template
 
 
 def page(report: AnswerReport, provenance: Provenance) -> str:
@@ -34,7 +35,7 @@ def page(report: AnswerReport, provenance: Provenance) -> str:
     for section in report.sections:
         drawn = [
             (it.template, it.content) if isinstance(it, Drawing) else (TEMPLATES[type(it)], it)
-            for it in section.blocks(page=True)
+            for it in section.blocks(Medium.PAGE)
             if it != ""
         ]
         if section.name and drawn:
@@ -45,6 +46,11 @@ def page(report: AnswerReport, provenance: Provenance) -> str:
         provenance=provenance,
         coefficients=table(provenance.sources, "name", "amount", "interval", "kind", "source"),
     )
+
+
+def fragment(line: str, content: Table) -> str:
+    """A line and a table, for a page that somebody else draws."""
+    return _environment().get_template("fragment.html.j2").render(line=line, content=content)
 
 
 TEMPLATES = {
@@ -60,8 +66,12 @@ TEMPLATES = {
 """What draws each kind of block."""
 
 
-@cache
 def _template() -> Template:
+    return _environment().get_template("page.html.j2")
+
+
+@cache
+def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -78,4 +88,4 @@ def _template() -> Template:
         "bytes": partial(written, BYTES),
         "amount": lambda value, quantity: written(quantity, value),
     }
-    return environment.get_template("page.html.j2")
+    return environment

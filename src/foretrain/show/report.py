@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
+from enum import Enum, auto
+from types import MappingProxyType, UnionType
 
 from foretrain.show.table import Fact, Piece, Table, named, table
 from foretrain.units import Quantity
@@ -69,31 +71,53 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What only a terminal shows, where a page has a picture or the whole."""
+    """What only a terminal shows, where a page has a picture."""
+
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What only a terminal shows, unless it is asked for more: a few lines in place of many."""
 
     block: Block
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """What only a page shows, where a terminal has no room."""
+    """What a page shows, and a terminal that is asked for more."""
 
     block: Block
 
 
+@dataclass(frozen=True, slots=True)
+class More:
+    """What only a terminal shows that is asked for more, where a page has a picture."""
+
+    block: Block
+
+
+class Medium(Enum):
+    """On what a report is drawn: a page, a terminal, or a terminal that is asked for more."""
+
+    PAGE = auto()
+    SCREEN = auto()
+    MORE = auto()
+
+
+Wrapped = Screen | Brief | Paper | More
 Block = (
-    str
-    | Note
-    | Strong
-    | Bullets
-    | Verbatim
-    | tuple[Fact, ...]
-    | Pieces
-    | Table
-    | Drawing
-    | Screen
-    | Paper
+    str | Note | Strong | Bullets | Verbatim | tuple[Fact, ...] | Pieces | Table | Drawing | Wrapped
 )
+
+LEFT_OUT: Mapping[Medium, type | UnionType] = MappingProxyType(
+    {
+        Medium.PAGE: Screen | Brief | More,
+        Medium.SCREEN: Paper | More | Drawing,
+        Medium.MORE: Brief | Drawing,
+    }
+)
+"""Blocks that are not for a medium."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,21 +128,22 @@ class ReportSection:
         name: its anchor, unique on a page; empty: a terminal alone shows it.
         title: the heading; empty where it opens the report of a terminal.
         body: the blocks; tables without rows are left out, and a section of nothing else with them.
-        page_only: whether a terminal has no room for it.
+        page_only: whether a terminal shows it only if it is asked for more.
+        quiet: whether a terminal shows the title only if it is asked for more.
     """
 
     name: str
     title: str
     body: tuple[Block, ...]
     page_only: bool = False
+    quiet: bool = False
 
-    def blocks(self, *, page: bool) -> list[Block]:
-        """What a page or a terminal shows; nothing where all is empty tables and notes."""
-        other = Screen if page else Paper
-        mine = [each for each in self.body if not isinstance(each, other)]
-        found = [each.block if isinstance(each, Screen | Paper) else each for each in mine]
-        if not page:
-            found = [each for each in found if not isinstance(each, Drawing)]
+    def blocks(self, medium: Medium) -> list[Block]:
+        """What a medium shows; nothing where all is empty tables and notes."""
+        if self.page_only and medium is Medium.SCREEN:
+            return []
+        mine = [each for each in self.body if not isinstance(each, LEFT_OUT[medium])]
+        found = [each.block if isinstance(each, Wrapped) else each for each in mine]
         full = [
             each for each in found if each != () and not (isinstance(each, Table) and not each.rows)
         ]

@@ -17,7 +17,16 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from foretrain.errors import shortened
-from foretrain.show.report import AnswerReport, Block, Bullets, Note, Pieces, Strong, Verbatim
+from foretrain.show.report import (
+    AnswerReport,
+    Block,
+    Bullets,
+    Medium,
+    Note,
+    Pieces,
+    Strong,
+    Verbatim,
+)
 from foretrain.show.table import Column, Fact, Table
 from foretrain.show.words import in_one_unit, percent, written
 
@@ -107,12 +116,12 @@ class _AsItIs:
             yield Segment.line()
 
 
-def drawn(report: AnswerReport) -> Group:
-    """What a terminal shows of a report."""
+def drawn(report: AnswerReport, *, more: bool = False) -> Group:
+    """What a terminal shows of a report; with `more` all that a page says in words."""
     lines: list[RenderableType] = []
     for section in report.sections:
-        shown = [] if section.page_only else section.blocks(page=False)
-        if shown and section.title:
+        shown = section.blocks(Medium.MORE if more else Medium.SCREEN)
+        if shown and section.title and (more or not section.quiet):
             lines.append(Text(f"\n{section.title}", style="bold"))
         lines.append(blocks(shown))
     return Group(*lines)

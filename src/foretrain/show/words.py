@@ -225,6 +225,8 @@ def sentences(plan: Plan, workload: Workload) -> tuple[str, ...]:
     among = f" in groups of {plan.shard}" if plan.shard else ""
     layers = count(plan.recompute_layers, "layer")
     some = f"Of {layers} only the input is kept; the backward pass computes them again."
+    offloaded = count(plan.offload_layers, "layer")
+    away = f" Activations are those of {offloaded}." if plan.offload_layers else ""
     habits = ["Attention runs without a fused kernel."] * (plan.attention is Attention.PLAIN)
     habits += ["Stages wait while they send."] * (plan.sends is Sends.BLOCKING)
     used = [axis for axis in plan.order if getattr(plan, axis) > 1]
@@ -236,7 +238,7 @@ def sentences(plan: Plan, workload: Workload) -> tuple[str, ...]:
         (plan.expert > 1, f"Experts are spread over {plan.expert} devices{split}."),
         (shared, f"The replicas divide {_SHARDED[plan.sharding]} among themselves{among}."),
         (True, some if plan.recompute_layers else _RECOMPUTE[plan.recompute]),
-        (plan.offload is not Offload.NONE, _OFFLOAD[plan.offload]),
+        (plan.offload is not Offload.NONE, _OFFLOAD[plan.offload] + away),
         (bool(habits), " ".join(habits)),
         (len(used) > 1 and plan.order != AXES, f"Neighbouring devices share the {order}."),
     )

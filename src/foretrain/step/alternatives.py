@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from math import exp, log
+from math import exp, hypot, log, sqrt
+from statistics import NormalDist
+from typing import Final
 
 import numpy as np
 
@@ -30,6 +32,9 @@ from foretrain.step.step import factors, step_time
 from foretrain.trainers.software import Software
 from foretrain.trainers.variants import Variant
 from foretrain.workload.workload import Workload
+
+DEVIATIONS: Final = NormalDist().inv_cdf((1.0 + LEVEL) / 2.0)
+"""Standard deviations from the middle of normal values to either end of an interval."""
 
 NOTICED = 0.01
 """A part of the step below which no option is said to decide."""
@@ -109,7 +114,7 @@ class Weighed:
         candidates: those that could have run; their weights add up to 1.
         likeliest: the one of the largest weight, first of equals.
         ratio: of the weighted middle to the step of the likeliest.
-        choices: seconds of the plans that may be meant, without the least likely ends.
+        choices: seconds as far below and above the middle as what is open reaches.
         decides: the open option that moves the step most; None if none moves it noticeably.
     """
 
@@ -155,7 +160,7 @@ def weigh(
         candidates=tuple(could),
         likeliest=likeliest,
         ratio=exp(middle - log(likeliest.rung.likely)),
-        choices=_within(could),
+        choices=_reach(could, middle),
         decides=_decides(could),
     )
 
@@ -189,20 +194,28 @@ def _priced(
     return [priced[place] for place in range(len(found))]
 
 
-def _within(could: Sequence[PricedVariant]) -> tuple[float, ...]:
-    """Seconds from the 10th to the 90th percentile of the candidates by weight, as an interval has.
+def _reach(could: Sequence[PricedVariant], middle: float) -> tuple[float, float]:
+    """Seconds as far below and above the middle as open options reach, as an interval has it.
 
-    Of a ladder every plan that may be meant is one.
+    What is open errs beside all else, so variances add up: an end is as many deviations away as
+    that of a normal value, each side with a deviation of its own. Of a ladder every plan that may
+    be meant is one, and the farthest of them counts whole.
+
+    Args:
+        could: candidates, by weight.
+        middle: logarithm of the weighted middle.
     """
-    tail = (1.0 - LEVEL) / 2.0
-    ranked = sorted(could, key=lambda each: each.rung.likely)
-    found, below = [], 0.0
-    for each in ranked:
-        above = below + each.variant.weight
-        if above > tail and below < 1.0 - tail:
-            found += [each.rung.likely, *each.rung.seconds]
-        below = above
-    return tuple(found)
+    apart = [(each.variant.weight, log(each.rung.likely) - middle) for each in could]
+    ladders = [
+        [log(seconds / each.rung.likely) for seconds in (each.rung.likely, *each.rung.seconds)]
+        for each in could
+    ]
+    lower, upper = (
+        DEVIATIONS * sqrt(2.0 * sum(weight * max(0.0, side * far) ** 2 for weight, far in apart))
+        for side in (-1.0, 1.0)
+    )
+    down, up = max(-min(each) for each in ladders), max(max(each) for each in ladders)
+    return exp(middle - hypot(lower, down)), exp(middle + hypot(upper, up))
 
 
 def _decides(could: Sequence[PricedVariant]) -> str | None:
@@ -276,6 +289,8 @@ def _longer(estimate: Estimate, ratio: float, *, factors: tuple[float, float]) -
         time_to_train_low=low,
         time_to_train_high=high,
         cost_to_train=_times(estimate.cost_to_train, parts.total / before),
+        cost_to_train_low=_times(estimate.cost_to_train, low / before),
+        cost_to_train_high=_times(estimate.cost_to_train, high / before),
     )
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.plan.table import Column
+from foretrain.plan.table import Column, PlanTable
 from foretrain.step.picture_kernels import (
     CONVOLUTIONS,
     convolution_times,
@@ -31,6 +31,7 @@ from foretrain.step.tiles import FILL, TILES, Tiling, tiled_time
 from foretrain.step.work import DeviceWork, OperatorTimes, as_measured
 from foretrain.workload.graph import Operators
 from foretrain.workload.operator import Attention
+from foretrain.workload.parts.attention import FLASH_BACKWARD_PRODUCTS
 
 Floats = NDArray[np.float64]
 
@@ -138,6 +139,48 @@ def together(device: Column, host: Column) -> Column:
     return found
 
 
+def slowest(plans: PlanTable, spread: float) -> NDArray[np.float64]:
+    """Seconds of the slowest host among those that exchange in a layer, over their mean. [plan]
+
+    Every device has a process of its own that calls its operators, and members that exchange
+    something go on when the slowest has come.
+
+    The largest of n normal values lies about sqrt(2 log n) standard deviations above their mean.
+
+    Args:
+        plans: the plans.
+        spread: standard deviation of what one host takes, over its mean.
+
+    Source: cramer1946, section 28.6.
+    """
+    members = np.maximum(plans.tensor * plans.context, plans.expert * plans.expert_tensor)
+    found: NDArray[np.float64] = 1.0 + spread * np.sqrt(2.0 * np.log(members))
+    return found
+
+
+USUAL = 512.0
+"""FLOP for each exponential of heads of 128, at which shares of attention's rate were measured."""
+
+
+def waited(exponentials: Column, flop: Column, one: float, *, products: float = 1.0) -> Column:
+    """Time of attention over that of as many FLOP in heads of 128. [operator, 1]
+
+    A fused kernel takes an exponential for every pair of a query and a key, and the narrower a
+    head, the fewer products go with it.
+
+    Args:
+        exponentials: that it takes; 0 for what takes none beside its products.
+        flop: of the same pass.
+        one: FLOP in the time of one.
+        products: of the pass, over those of a forward pass.
+
+    Source: shah2024, section 2.2 (512 FLOP for each exponential of a head of 128).
+    """
+    each, usual = exponentials / np.maximum(flop, 1.0), 1.0 / (USUAL * products)
+    found: Column = np.where(exponentials > 0, (1.0 + one * each) / (1.0 + one * usual), 1.0)
+    return found
+
+
 def backward_kernels(operators: Operators) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which operators have a backward pass, and which a product more than in the forward pass."""
     moved = operators.backward_values + operators.backward_fixed
@@ -149,7 +192,7 @@ def backward_kernels(operators: Operators) -> tuple[NDArray[np.bool_], NDArray[n
 def called_of(operators: Operators, rate: Rates) -> Floats:
     """Operators that are called in the forward pass, as the software fuses them. [operator, 1]"""
     # Over those that each operator has by itself.
-    fused = np.where(operators.matmul | operators.fused, 1.0, rate.unfused)
+    fused = np.where(operators.matmul | operators.fused | operators.single, 1.0, rate.unfused)
     if operators.family.any():
         over_pictures = kernels_of_pictures(operators, rate.pictures)
         fused = np.where(operators.family > 0, over_pictures, fused)
@@ -177,8 +220,9 @@ def operator_times(work: DeviceWork, rate: Rates) -> OperatorTimes:
     forward, backward = _moving_times(work, rate)
     fused = operators.fused * work.micro_batch / (work.share.rows * work.share.batch)
     fused = fused / _reached(operators, rate)
-    forward = np.maximum(forward, operators.flop * fused / rate.flash_forward)
-    backward = np.maximum(backward, operators.backward_flop * fused / rate.flash_backward)
+    there, back = _attended(operators, rate)
+    forward = np.maximum(forward, there * fused)
+    backward = np.maximum(backward, back * fused)
     product, left, right = _product_times(work, rate)
     if operators.family.any():
         product, left, right = _convolved(work, rate, (product, left, right))
@@ -194,12 +238,33 @@ def operator_times(work: DeviceWork, rate: Rates) -> OperatorTimes:
     returns, _ = backward_kernels(operators)
     by_formula = OperatorTimes(
         forward=forward + lost,
-        backward=(backward + lost * ~operators.first) * returns,
+        backward=(backward + lost * ~operators.first) * returns + _dense(work, rate),
         weights=np.where(operators.matmul & (operators.trained > 0), right, 0.0),
     )
     if not operators.measured.any():
         return by_formula
     return as_measured(work, by_formula, returns, unshrunk=rate.pictures.unshrunk)
+
+
+def _dense(work: DeviceWork, rate: Rates) -> Column:
+    """Seconds for gradients of what no product multiplies by, tables above all. [operator, plan]
+
+    They are as large as the table, however few rows have one: written whole, then added to what is
+    there.
+    """
+    operators, wide = work.operators, work.precision.value_bytes
+    moved = 2.0 * wide + 2.0 * (work.added_to or wide)
+    mine = ~operators.matmul & ~operators.measured & (operators.family == 0)
+    return np.where(mine, operators.trained, 0.0) / work.share.weights * moved / rate.memory
+
+
+def _attended(operators: Operators, rate: Rates) -> tuple[Column, Column]:
+    """Seconds of fused attention in both passes, of one sample. [operator, 1]"""
+    taken, one = operators.exponentials, rate.exponential
+    there, back = operators.flop, operators.backward_flop
+    wait = waited(taken, there, one)
+    wait_back = waited(taken, back, one, products=FLASH_BACKWARD_PRODUCTS)
+    return there * wait / rate.flash_forward, back * wait_back / rate.flash_backward
 
 
 def _each_divided(work: DeviceWork, rate: Rates) -> Column:
@@ -215,9 +280,10 @@ def _reached(operators: Operators, rate: Rates) -> Column:
 def _moving_times(work: DeviceWork, rate: Rates) -> tuple[Column, Column]:
     """Operators that only move data. [operator, plan]"""
     operators, part = work.operators, work.micro_batch / work.share.moved
-    part = part * np.where(operators.fused, 1.0, rate.unfused)
+    one = operators.fused | operators.single
+    part = part * np.where(one, 1.0, rate.unfused)
     part = part * np.where(operators.routed > 0, rate.sorts, 1.0) / _reached(operators, rate)
-    value_bytes = work.precision.value_bytes * np.where(operators.fused, 1.0, rate.widened)
+    value_bytes = work.precision.value_bytes * np.where(one, 1.0, rate.widened)
     forward = operators.forward_values * value_bytes + operators.forward_fixed
     backward = operators.backward_values * value_bytes + operators.backward_fixed
     return forward * part / rate.memory, backward * part / rate.memory

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from math import prod
@@ -10,17 +10,18 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
+from foretrain.cluster.cluster import Cluster, cost
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
 from foretrain.plan.choices import divisors
 from foretrain.plan.collective_study import CollectiveStudy
 from foretrain.plan.legality import kind_problems, problems
-from foretrain.plan.plan import AXES, SAID, Plan, idle
-from foretrain.plan.study import Space, Study
+from foretrain.plan.plan import AS_MADE, AXES, SAID, Cut, Plan, cuts_into, idle
+from foretrain.plan.study import Limit, Space, Study
+from foretrain.plan.table import Column, Flags
 from foretrain.remark import About, Remark, of
 from foretrain.step.alternatives import Weighed, in_the_middle
 from foretrain.step.curve import CollectiveCurve, collective
-from foretrain.step.objective import over_job_limits
 from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate
 from foretrain.step.setting import Setting, setting
@@ -118,6 +119,22 @@ def _over_limits(study: Study, answer: Estimate) -> Iterator[str]:
         yield "a device's memory is over the study's memory limit"
 
 
+Over = dict[str, Flags]
+"""Plans that break a limit, by its name. [plan]"""
+
+
+def over_job_limits(limit: Limit, cluster: Cluster, *, devices: Column, seconds: Column) -> Over:
+    """Which plans break each limit with the seconds of a whole job; nan breaks none. [plan]"""
+    over: Over = {}
+    if limit.deadline is not None:
+        over["deadline"] = seconds > limit.deadline
+    if limit.cost is not None:
+        dollars = cost(cluster, seconds, devices=devices)
+        if dollars is not None:
+            over["cost limit"] = dollars > limit.cost
+    return over
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _One:
     """The one plan of a study.
@@ -202,7 +219,7 @@ def _of_question(question: PlainQuestion, coefficients: Coefficients, *, played:
     return replace(found, warnings=(told, *found.warnings))
 
 
-QUIET = ("context", "shard", "recompute_layers")
+QUIET = ("context", "shard", "recompute_layers", "offload_layers")
 """Fields whose absence nobody takes for a choice."""
 
 
@@ -214,7 +231,9 @@ def single_plan(study: Study) -> tuple[Plan, tuple[str, ...]]:
     """
     space, wrong = study.space, []
     values: dict[str, Any] = {}
-    for field in fields(Space):
+    # The stages decide which of the cuts that trainers make it is.
+    made = {"cut"} if {*space.cut} <= {*AS_MADE} else set()
+    for field in (each for each in fields(Space) if each.name not in made):
         choices = getattr(space, field.name)
         if choices is not None and len(choices) != 1:
             shown = ", ".join(map(_shown, choices))
@@ -244,6 +263,10 @@ def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, .
     Experts are divided like everything else unless each token has one member that sends it.
     """
     model = study.workload.model
+    uneven = []
+    if "cut" not in values:
+        values["cut"] = _made(study.space.cut, model.cuttable_layers, values)
+        uneven = [f"plan.cut = {values['cut']}"] if values["cut"] != "even" else []
     others = prod(values.get(axis, 1) for axis in AXES if axis != "data")
     values.setdefault("data", max(1, study.cluster.devices // others))
     if model.experts and not values.get("sequence_parallel"):
@@ -253,7 +276,15 @@ def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, .
     absent = [name for name in SAID if name not in known]
     axes = " = ".join(f"plan.{name}" for name in absent if name in AXES)
     others = [f"plan.{n} = {_shown(getattr(plan, n))}" for n in absent if n not in AXES]
-    return plan, (*([f"{axes} = 1"] if axes else []), *others)
+    return plan, (*([f"{axes} = 1"] if axes else []), *others, *uneven)
+
+
+def _made(cuts: Sequence[Cut], layers: int, values: Mapping[str, Any]) -> Cut:
+    """The first of several cuts by a rule that the stages allow; the first of all if none."""
+    stages = values.get("pipeline", 1)
+    chunks = stages * values.get("interleaving", 1)
+    able = (it for it in cuts if cuts_into(it, layers, pipeline=stages, chunks=chunks))
+    return next(able, cuts[0])
 
 
 def _shown(value: object) -> str:

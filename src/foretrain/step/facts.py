@@ -17,6 +17,7 @@ from foretrain.step.result import (
     Ranked,
     StageMemory,
 )
+from foretrain.step.situation import unlike
 from foretrain.units import (
     BYTES,
     DOLLARS,
@@ -121,6 +122,23 @@ def memory(study: Study, estimate: Estimate) -> Fact:
     )
 
 
+SMALL = 0.005
+"""Share of a whole below which pieces are added up where there is little room."""
+
+
+def few(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """The larger pieces of a whole, and the smaller ones as one."""
+    small = [each for each in pieces if each.share < SMALL]
+    if len(small) < 2:
+        return pieces
+    rest = Piece(
+        name=f"{len(small)} others",
+        amount=sum(each.amount for each in small),
+        share=sum(each.share for each in small),
+    )
+    return (*(each for each in pieces if each not in small), rest)
+
+
 def time_pieces(parts: Parts) -> tuple[Piece, ...]:
     """The parts of a step that take any time, in the order in which they happen."""
     whole = parts.total
@@ -140,6 +158,31 @@ def memory_pieces(stage: StageMemory, capacity: float) -> tuple[Piece, ...]:
         Piece(name=name, amount=amount, share=amount / capacity)
         for name, amount in amounts
         if amount
+    )
+
+
+NAMED_ASSUMED = 4
+"""Values that nobody gave of which a few lines name the keys."""
+
+
+def in_brief(estimate: Estimate) -> tuple[Fact, ...]:
+    """What `caution` says in fewer lines: of what was assumed the keys, of measured runs one."""
+    assumed, told = of(estimate.warnings, About.ASSUMED), estimate.confidence
+    warnings = [each for each in estimate.warnings if each not in (*assumed, *unlike(told))]
+    named = [(it.key or it.brief).split(" = ")[0] for it in assumed[:NAMED_ASSUMED]]
+    more = ", ..." * (len(assumed) > len(named))
+    keys = f"{count(len(assumed), 'value')} that nobody gave: {', '.join(named)}{more}"
+    like = "no run was fitted to"
+    if told.nearest:
+        near = told.nearest[0]
+        like = f"nearest: {near.run}, of which predictions are {near.error:+.0%} off"
+    inside = "inside what was measured"
+    if not told.inside_calibration:
+        inside = f"outside what was measured ({told.outside})"
+    return (
+        *(Fact(label="Warning", text=each) for each in warnings),
+        *((Fact(label="Assumed", text=keys),) * bool(assumed)),
+        Fact(label="Confidence", text=f"{inside}; {like}"),
     )
 
 
@@ -223,7 +266,15 @@ def misfit(estimate: Estimate) -> tuple[Fact, ...]:
 def _training(study: Study, estimate: Estimate) -> tuple[Fact, ...]:
     if estimate.time_to_train is None:
         return ()
-    cost = written(DOLLARS, estimate.cost_to_train) if estimate.cost_to_train else ""
+    cost, least, most = (
+        written(DOLLARS, each) if each else ""
+        for each in (
+            estimate.cost_to_train,
+            estimate.cost_to_train_low,
+            estimate.cost_to_train_high,
+        )
+    )
+    cost += f" ({least} to {most})" if least and most else ""
     low, high = estimate.time_to_train_low, estimate.time_to_train_high
     ends = f" ({written(SECONDS, low)} to {written(SECONDS, high)})" if low and high else ""
     time = f"{written(SECONDS, estimate.time_to_train)}{ends}"

@@ -14,10 +14,9 @@ import numpy as np
 from foretrain.plan.plan import Sharding
 from foretrain.plan.table import Column, Flags
 from foretrain.step.held import Held, Run
-from foretrain.step.peak import MemoryPeak, Moment
+from foretrain.step.peak import MemoryPeak, Moment, Stage, State, here_of, wide
 from foretrain.step.placements import replicas_of
 from foretrain.step.setting import Holding, Setting
-from foretrain.step.states import Stage, State, here_of, wide
 from foretrain.step.strategies import recompute as offload
 from foretrain.step.strategies.data import among
 from foretrain.step.strategies.pipeline import in_flight

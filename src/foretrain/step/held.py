@@ -13,7 +13,7 @@ from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.step.layers import READS, LayerMemory, layer_compute, layer_memory
 from foretrain.step.setting import Holding, Setting
 from foretrain.step.strategies.cut import balanced
-from foretrain.step.strategies.pipeline import Cuts, Sizes, Way, cuts, even
+from foretrain.step.strategies.pipeline import Cuts, Sizes, Way, cuts, named
 
 Floats = NDArray[np.float64]
 Columns = Sequence[Column] | Floats
@@ -316,10 +316,11 @@ def _ways(setting: Setting, plans: PlanTable) -> tuple[list[Way], Rows]:
         chunks = pipeline * int(plans.interleaving[row])
         if isinstance(chosen, tuple):
             ways.append((pipeline, chosen))
-        elif chosen == "even" or pipeline == 1:
-            ways.append((pipeline, even(setting.workload.model, chunks)))
-        else:
+        elif chosen == "balanced" and pipeline > 1:
             ways.append((pipeline, _balanced(setting, seconds[timed[row]], chunks)))
+        else:
+            sizes = named(setting.workload.model, chosen, pipeline=pipeline, chunks=chunks)
+            ways.append((pipeline, sizes))
     several = tuple(dict.fromkeys(ways))
     position = {way: place for place, way in enumerate(several)}
     return list(several), np.array([position[way] for way in ways], np.intp)[cut]

@@ -14,18 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.plan.table import PlanTable
-from foretrain.step import ring
 from foretrain.step.collective import Exchange
-from foretrain.step.compute import operator_times, together
+from foretrain.step.compute import operator_times, slowest, together
 from foretrain.step.parts import READS as COMPUTE_READS
-from foretrain.step.parts import Part, by_layer
+from foretrain.step.parts import Part, amounts_in, by_layer, exists_in
 from foretrain.step.setting import Setting
-from foretrain.step.strategies import boundary_of, recompute, share_of, transfers_of
+from foretrain.step.strategies import boundary_of, context, recompute, share_of, transfers_of
 from foretrain.step.strategies.strategy import Axis, Phase, Transfer
 from foretrain.step.work import DeviceWork
 from foretrain.trainers.software import Execution
-from foretrain.workload.eager import NOTHING_FUSED
-from foretrain.workload.graph import Operators
 
 READS = (*COMPUTE_READS, "recompute", "recompute_layers")
 """Fields that a layer depends on; its times also on where the groups of its axes lie."""
@@ -41,6 +38,9 @@ AXES: Mapping[Axis, str] = {
     Axis.GRID_3: "halo",
 }
 """Axes whose members exchange something for operators, and the part of a step that counts it."""
+
+OPERANDS = 3.0
+"""Values that a kernel moves for each one that it adds to another: both, and their sum."""
 
 Floats = NDArray[np.float64]
 Groups = Mapping[Axis, Exchange]
@@ -142,11 +142,11 @@ class _Computed:
 
 def layer_memory(setting: Setting, plans: PlanTable) -> LayerMemory:
     """What every kind of layer takes, for each row of `plans`."""
-    everything, dropped, passing, *sums = by_layer(setting.parts, plans, _amounts)
+    everything, dropped, passing, *sums = by_layer(setting.parts, plans, amounts_in)
     model, value_bytes = setting.workload.model, setting.workload.precision.value_bytes
     boundary = boundary_of(setting.operators, plans)
     inputs = np.array([[layer.input] for layer in model.layers])
-    handed = (setting.software.keeps or NOTHING_FUSED).handed_on(inputs, width=value_bytes)
+    handed = recompute.handed_on(setting.software.keeps, inputs, width=value_bytes)
     staying = partial(
         recompute.kept,
         plans,
@@ -244,6 +244,9 @@ def _exchanged(
         for transfer in transfers_of(setting.operators, plans)
         if transfer.axis in groups and transfer.values.any()
     ]
+    kinds = len(setting.workload.model.layers)
+    kernels = context.block_kernels(setting.operators, plans, kinds=kinds)
+    moved = OPERANDS * setting.workload.precision.value_bytes * setting.rate.unfused
     found = []
     for phase, (everything, core) in zip(Phase, computed, strict=True):
         mine = [each for each in transfers if each[0].phase is phase]
@@ -254,8 +257,8 @@ def _exchanged(
             for part in dict.fromkeys(AXES.values())
         }
         beside = _seconds(setting, plans, [(t, on) for t, on in mine if t.beside])
-        blocks = ring.kernels(setting, plans) * setting.rate.gap
-        blocks = blocks + ring.merged(setting, plans, phase)
+        merged = context.merged(setting.operators, plans, phase, kinds=kinds)
+        blocks = kernels * setting.rate.gap + merged * moved / setting.rate.memory
         parts["context"] = parts["context"] + np.maximum(beside - core, 0.0) + blocks
         hidden, spare = np.minimum(beside, core), everything - core
         for part, share in shares.items():
@@ -298,7 +301,9 @@ def _launched(
         experts: Floats = getattr(setting.launches.experts, quantity).take(kernel, axis=1)
         return common + experts / plans.expert
 
-    blocks = ring.kernels(setting, plans) * setting.rate.calls * setting.rate.launch
+    kinds = len(setting.workload.model.layers)
+    blocks = context.block_kernels(setting.operators, plans, kinds=kinds)
+    blocks = blocks * setting.rate.calls * setting.rate.launch
     called = _called(setting, plans, groups) if setting.rate.exchange else dict.fromkeys(Phase, 0.0)
     forward = of_device("forward") + blocks + called[Phase.FORWARD]
     backward = of_device("backward") + blocks + called[Phase.BACKWARD]
@@ -307,7 +312,8 @@ def _launched(
         full=(forward + setting.rate.checkpoint) * twice,
         selective=of_device("chosen") + setting.rate.checkpoint * (of_device("chosen") > 0),
     )
-    return forward, backward + again, of_device("weights")
+    wait = slowest(plans, setting.coefficients.host.spread)
+    return forward * wait, (backward + again) * wait, of_device("weights") * wait
 
 
 def _called(setting: Setting, plans: PlanTable, groups: Groups) -> dict[Phase, Floats]:
@@ -316,7 +322,9 @@ def _called(setting: Setting, plans: PlanTable, groups: Groups) -> dict[Phase, F
     for transfer in transfers_of(setting.operators, plans):
         if transfer.axis in groups:
             calls = setting.rate.exchange * transfer.times * (transfer.values > 0)
-            np.add.at(found[transfer.phase], np.asarray(setting.operators.layer, np.intp), calls)
+            # Row by row: `np.add.at` is ten times as slow, and most operators exchange nothing.
+            for row in np.flatnonzero(calls.any(axis=1)):
+                found[transfer.phase][setting.operators.layer[row]] += calls[row]
     return found
 
 
@@ -343,18 +351,6 @@ def _unpacked(setting: Setting, plans: PlanTable) -> Floats:
     return largest
 
 
-def _amounts(part: Part, plans: PlanTable) -> list[Floats]:
-    """Bytes kept, those of them that are dropped, what passes, weights and trained by holding."""
-    operators, amounts = part.operators, part.amounts
-    share = share_of(operators, plans)
-    exists = _exists(operators, plans)
-    kept, passing = (
-        each * exists * plans.micro_batch / share.kept for each in (amounts.kept, amounts.passing)
-    )
-    held = [each / share.weights for each in (*amounts.weights, *amounts.trained)]
-    return [kept, kept * operators.dropped, passing, *held]
-
-
 def _computed(setting: Setting, plans: PlanTable) -> _Computed:
     """Compute of every kind of layer. [kind, plan]"""
     sums = by_layer(setting.parts, plans, partial(_times, setting))
@@ -371,7 +367,7 @@ def _times(setting: Setting, part: Part, plans: PlanTable) -> list[Floats]:
         precision=setting.workload.precision,
         added_to=setting.workload.gradients.held_bytes,
     )
-    exists = _exists(operators, plans)
+    exists = exists_in(operators, plans)
     times = operator_times(work, setting.rate)
     forward, backward = times.forward * exists, times.backward * exists
     core = operators.attention >= 0
@@ -383,9 +379,3 @@ def _times(setting: Setting, part: Part, plans: PlanTable) -> list[Floats]:
         forward * core,
         backward * core,
     ]
-
-
-def _exists(operators: Operators, plans: PlanTable) -> NDArray[np.bool_]:
-    """Which operators a plan's attention kernel has. [operator, plan]"""
-    exists: NDArray[np.bool_] = operators.attention == plans.attention
-    return exists | (operators.attention < 0)

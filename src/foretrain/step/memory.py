@@ -22,10 +22,9 @@ from foretrain.plan.plan import Sharding
 from foretrain.plan.table import Column, Flags
 from foretrain.step.freed import PHASES, freed_moments
 from foretrain.step.held import Held, Run
-from foretrain.step.peak import Moment, fullest
+from foretrain.step.peak import Moment, Stage, State, fullest, here_of, kept_of, state_of
 from foretrain.step.placements import replicas_of
 from foretrain.step.setting import Setting
-from foretrain.step.states import Stage, State, here_of, kept_of, state_of
 from foretrain.step.strategies import recompute as offload
 from foretrain.step.strategies.data import among
 
@@ -147,7 +146,8 @@ def host_total(setting: Setting, held: Held) -> Column:
     state = state_of(setting, held, run=run)
     optimizer = state.optimizer * offload.of_optimizer(plans)
     gradients = state.gradients * offload.of_gradients(plans)
-    kept = kept_of(setting, held, run=run, later=0.0) * offload.of_activations(plans)
+    away = offload.of_activations(setting.workload.model, plans)
+    kept = kept_of(setting, held, run=run, later=0.0) * away
     stages = (optimizer + gradients + kept) * (held.stages(run) > 0)
     heaviest: Column = np.maximum.reduce(stages, axis=0)
     return heaviest * float(setting.cluster.node_devices)

@@ -1,4 +1,4 @@
-"""Amounts: what operators keep and hold in bytes, before a plan divides anything.
+"""Amounts: what operators keep and hold in bytes, and what of it a plan leaves to one device.
 
 Parts of a model: operators that depend on the same fields of a plan, summed by layer.
 
@@ -15,8 +15,8 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.plan.table import PlanTable, distinct
-from foretrain.step.strategies import STRATEGIES
+from foretrain.plan.table import Flags, PlanTable, distinct
+from foretrain.step.strategies import STRATEGIES, share_of
 from foretrain.workload.graph import Operators
 from foretrain.workload.workload import Precision
 
@@ -144,3 +144,21 @@ def _sums(part: Part, values: Sequence[Floats]) -> Floats:
     for kind, operators in part.layers:
         totals[kind] = np.add.reduce(every[operators], axis=0)
     return totals.swapaxes(0, 1)
+
+
+def amounts_in(part: Part, plans: PlanTable) -> list[Floats]:
+    """Bytes kept, those of them that are dropped, what passes, weights and trained by holding."""
+    operators, amounts = part.operators, part.amounts
+    share = share_of(operators, plans)
+    exists = exists_in(operators, plans)
+    kept, passing = (
+        each * exists * plans.micro_batch / share.kept for each in (amounts.kept, amounts.passing)
+    )
+    held = [each / share.weights for each in (*amounts.weights, *amounts.trained)]
+    return [kept, kept * operators.dropped, passing, *held]
+
+
+def exists_in(operators: Operators, plans: PlanTable) -> Flags:
+    """Which operators a plan's attention kernel has. [operator, plan]"""
+    exists: Flags = operators.attention == plans.attention
+    return exists | (operators.attention < 0)

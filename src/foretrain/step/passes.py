@@ -230,7 +230,8 @@ def _with_host(
     reached = setting.coefficients
     rate = reached.links.pcie * host.device_bandwidth / reached.step.factor
     body = np.arange(len(layers.kept))[:, np.newaxis] < setting.body
-    kept = layers.kept.take(layer, axis=1) * body * offload.of_activations(plans) / rate
+    away = offload.of_activations(setting.workload.model, plans)
+    kept = layers.kept.take(layer, axis=1) * body * away / rate
     sent = np.zeros_like(kept)
     for holding in setting.holdings:
         owners = owners_of(plans, replicas_of(plans, holding)).gradients

@@ -21,9 +21,9 @@ from foretrain.step.collectives.line import Line
 from foretrain.step.setting import Holding, Setting
 from foretrain.step.spreads import quickest, quickest_of_any, quickest_send
 from foretrain.step.strategies.data import among
-from foretrain.step.strategies.expert import expert_replicas
 from foretrain.step.strategies.spatial import SIDES
 from foretrain.step.strategies.strategy import Axis, ParameterGroup
+from foretrain.step.strategies.tensor import expert_replicas
 
 READS = ("order", *AXES, "shard", "expert", "expert_tensor", "grid")
 """Fields of a plan that decide where its groups lie."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from foretrain import remark
+from foretrain.cluster.cluster import cost, energy
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.plan.study import JobPlan
 from foretrain.plan.table import table_of
@@ -24,7 +25,6 @@ from foretrain.step.held import Held, hold
 from foretrain.step.job import fed, job_of
 from foretrain.step.memory import errors_of, probability, stage_memory
 from foretrain.step.memory import interval as memory_interval
-from foretrain.step.objective import cost, energy
 from foretrain.step.peak import MemoryPeak
 from foretrain.step.result import Estimate, JobTime, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting
@@ -267,7 +267,13 @@ def _estimate(
     flop, tokens = model_flop(workload.model), workload.model.tokens
     useful, top = flop * rate / plan.devices, peak(cluster.device, workload.precision)
     price = cost(cluster, seconds, devices=plan.devices)
-    whole = None if job.parts is None else job.parts.total
+    whole, low, high = (
+        _whole(job, factor) for factor in (1.0, spread.low_factor, spread.high_factor)
+    )
+    bill, least, most = (
+        None if each is None else cost(cluster, each, devices=plan.devices)
+        for each in (whole, low, high)
+    )
     told = confidence(setting, situation)
     return Estimate(
         plan=plan,
@@ -290,9 +296,11 @@ def _estimate(
         start_time=job.start_time,
         goodput=job.goodput,
         time_to_train=whole,
-        time_to_train_low=_whole(job, spread.low_factor),
-        time_to_train_high=_whole(job, spread.high_factor),
-        cost_to_train=None if whole is None else cost(cluster, whole, devices=plan.devices),
+        time_to_train_low=low,
+        time_to_train_high=high,
+        cost_to_train=bill,
+        cost_to_train_low=least,
+        cost_to_train_high=most,
         job=job,
         fits=settled.reason is None,
         reason=settled.reason,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from foretrain.cluster.device import Device
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.coefficients.kernels import FusedAttention
+from foretrain.coefficients.kernels import FusedAttention, KernelTraffic
 from foretrain.step.picture_rates import (
     FP32_BYTES,
     GRAPHS,
     PictureRates,
+    cores_of,
     memory_rate,
     picture_rates,
 )
@@ -26,6 +28,14 @@ Source: validation/device/host.py.
 """
 
 
+A_CLOCK: Final = ((10.3, 32.0), (6.0, 16.0))
+"""Exponentials that a processor takes in a clock from a compute capability on, the latest first.
+
+Source: NVIDIA, CUDA C++ programming guide, throughput of arithmetic instructions; blog of Blackwell
+Ultra (twice as many; from memory).
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
     """What one device reaches inside a training.
@@ -36,6 +46,7 @@ class Rates:
         experts: share of its FLOP/s that a product of experts keeps.
         flash_forward: FLOP/s of fused attention, forward.
         flash_backward: the same, backward.
+        exponential: FLOP of units in the time of an exponential; 0 where nobody says.
         memory: bytes per second.
         launch: seconds of one call of the host.
         calls: calls for an operator; one over pictures is one call.
@@ -71,6 +82,7 @@ class Rates:
     widened: float
     units: float
     pictures: PictureRates
+    exponential: float = 0.0
     experts: float = 1.0
     apart: bool = False
     hook: float = 0.0
@@ -95,11 +107,6 @@ def rates(
     traffic = coefficients.traffic
     kept = {"fp8": matrix.fp8, "fp4": matrix.fp4}
     flash = wide * flash_share(device, software, coefficients.attention) / slower
-    moves = {
-        Execution.EAGER: traffic.eager,
-        Execution.GRAPH: traffic.graph,
-        Execution.COMPILED: traffic.compiled,
-    }
     # A graph of kernels is started whole; a graph of operators knows what is computed again.
     starts = slower * (not software.graphs)
     graph = software.execution in GRAPHS or not software.interpreted
@@ -115,7 +122,7 @@ def rates(
         exchange=host.exchange * starts,
         checkpoint=0.0 if graph else host.checkpoint * starts,
         gap=host.gap * slower,
-        unfused=moves.get(software.execution, 1.0),
+        unfused=_unfused(traffic, software),
         widened=_widened(precision, coefficients, software),
         experts=matrix.experts,
         apart=software.adds_apart,
@@ -126,8 +133,19 @@ def rates(
         sorts=_sorts(precision, software),
         reached=(1.0, traffic.stretched, traffic.scanned),
         units=float(device.units),
+        exponential=flop_of_one(device, wide),
         pictures=picture_rates(device, precision, coefficients, software=software),
     )
+
+
+def _unfused(traffic: KernelTraffic, software: Software) -> float:
+    """Kernels between products, and what they move, over what fused ones do."""
+    moves = {
+        Execution.EAGER: traffic.eager,
+        Execution.GRAPH: traffic.graph,
+        Execution.COMPILED: traffic.compiled,
+    }
+    return moves.get(software.execution, 1.0)
 
 
 def _widened(precision: Precision, coefficients: Coefficients, software: Software) -> float:
@@ -179,3 +197,20 @@ def flash_share(device: Device, software: Software, coefficients: FusedAttention
     first = chosen is AttentionKernel.FIRST
     share = coefficients.first if first else coefficients.second
     return share * (coefficients.legacy if device.asynchronous else 1.0)
+
+
+def flop_of_one(device: Device, top: float) -> float:
+    """FLOP that units do while one exponential is taken; 0 where nobody says.
+
+    Attention takes one for every pair of a query and a key, on units that have not become quicker
+    while those of matrices have: 128 FLOP on an A100, 512 on a B200.
+
+    Args:
+        device: with a compute capability, or nothing is known.
+        top: FLOP/s of its units.
+    """
+    cores, capability = cores_of(device), device.compute_capability or 0.0
+    taken = next((each for first, each in A_CLOCK if capability >= first), None)
+    if cores is None or taken is None:
+        return 0.0
+    return 2.0 * cores * top / device.peak.fp32 / taken

@@ -10,10 +10,11 @@ A plan of a ranking, and what it takes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from foretrain.coefficients.intervals import Nearest, Situation
 from foretrain.plan.plan import Plan
+from foretrain.show.notebook import Shown
 from foretrain.show.table import label
 from foretrain.show.words import percent, whole
 from foretrain.units import BYTES, SECONDS
@@ -202,8 +203,8 @@ class Confidence:
     situation: Situation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Estimate(Shown):
     """What one step of one plan takes.
 
     Attributes:
@@ -233,6 +234,8 @@ class Estimate:
             job waits for beside its steps has no interval.
         time_to_train_high: the same for the upper end.
         cost_to_train: dollars; None without a time to train or a price.
+        cost_to_train_low: the same for the lower end of the time to train.
+        cost_to_train_high: the same for the upper end.
         job: what the whole job consists of.
         fits: whether the plan runs on the cluster.
         reason: why not, in words; None if it fits.
@@ -241,6 +244,8 @@ class Estimate:
         sources: where the model and each coefficient come from, in words.
         decides: the option of the trainer, left open, that moves the step most; None if none does.
     """
+
+    columns: ClassVar[tuple[str, ...]] = ("step_time", "memory.total", "mfu")
 
     plan: Plan
     devices: int
@@ -267,6 +272,8 @@ class Estimate:
     time_to_train_low: float | None
     time_to_train_high: float | None
     cost_to_train: float | None
+    cost_to_train_low: float | None
+    cost_to_train_high: float | None
     job: JobTime
     fits: bool
     reason: str | None

@@ -18,6 +18,7 @@ from foretrain.step.compute import Launches, launches
 from foretrain.step.parts import Part, parts_of
 from foretrain.step.rates import Rates, rates
 from foretrain.trainers.software import SHARED, Software
+from foretrain.workload.cross_entropy import computed
 from foretrain.workload.eager import eager
 from foretrain.workload.graph import Model, Operators, operators_of
 from foretrain.workload.workload import Workload
@@ -110,8 +111,8 @@ def setting(
     """
     refuse_beyond(workload.model, coefficients.covers)
     keeps = software.keeps
-    kept = workload.model if keeps is None else eager(workload.model, keeps)
-    operators = operators_of(kept)
+    model = computed(workload.model, software.loss)
+    operators = operators_of(model if keeps is None else eager(model, keeps))
     kinds = len(workload.model.layers)
     rate = rates(cluster.device, workload.precision, coefficients, software=software)
     net = network(cluster, coefficients).slowed(coefficients.step.factor)

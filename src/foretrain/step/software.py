@@ -147,7 +147,9 @@ def unstated(study: Study) -> Space:
     several: dict[str, Any] = {
         each.name: None
         for each in fields(Space)
-        if each.name not in chosen.stated and len(getattr(study.space, each.name) or ()) > 1
+        # Which of its cuts it is, the stages decide.
+        if each.name not in (*chosen.stated, "cut")
+        and len(getattr(study.space, each.name) or ()) > 1
     }
     return replace(study.space, **several)
 

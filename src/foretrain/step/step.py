@@ -119,7 +119,9 @@ def _passes(
     groups = {axis: exchange.take(group[rows]) for axis, exchange in placed.axes.items()}
     times = layer_times(setting, plans.take(rows), groups=groups)
     exchanged, gather = gathers(setting, plans, placed, group=group, held=(held.layers, held.layer))
-    rows, passing = distinct([time, gather, plans.offload, offload.of_gradients(plans)])
+    rows, passing = distinct(
+        [time, gather, plans.offload, plans.offload_layers, offload.of_gradients(plans)]
+    )
     found = passes(
         setting,
         plans.take(rows),

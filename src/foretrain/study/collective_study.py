@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -24,6 +24,7 @@ from foretrain.study.keys import Count, Reads
 from foretrain.study.own_entries import KEY as OWN_ENTRIES
 from foretrain.study.own_entries import with_entries
 from foretrain.study.problems import Problems, check_sections, inner, validated
+from foretrain.study.settings import with_settings
 from foretrain.study.study import read_study
 from foretrain.units import BYTES, as_written
 
@@ -143,17 +144,21 @@ class CollectiveSection:
     devices_per_process: Count | None = None
 
 
-def read_question(path: Path | str) -> Study | CollectiveStudy:
+def read_question(path: Path | str, *, settings: Sequence[str] = ()) -> Study | CollectiveStudy:
     """What a study asks of `estimate`: one step of a plan, or one collective.
+
+    Args:
+        path: the file.
+        settings: keys that have other values than in the file.
 
     Raises:
         InputError: with every problem of the file.
     """
     problems = Problems(str(path))
-    document = read_toml(Path(path), problems)
+    document = with_settings(read_toml(Path(path), problems), settings)
     if SECTION in document:
         return collective_study(document, problems, folder=Path(path).parent)
-    return read_study(path)
+    return read_study(path, settings=settings)
 
 
 def read_collective_study(path: Path | str) -> CollectiveStudy:

@@ -19,7 +19,7 @@ class Figure:
     """
 
     key: str
-    value: str | int
+    value: str | int | float | bool
     source: str
     confidence: str
     date: str | None = None

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final, TypeVar
 from foretrain.errors import InputError
 from foretrain.plan.plan import (
     AXES,
+    CUTS,
     SAID,
     ChannelSplit,
     ContextExchange,
@@ -136,18 +137,22 @@ def read_cut(value: object) -> Cut:
     Raises:
         InputError: it is none of the ways.
     """
-    if value == "even":
-        return "even"
-    if value == "balanced":
-        return "balanced"
+    for name in CUTS:
+        if value == name:
+            return name
     if not isinstance(value, list) or not value:
         raise InputError(
-            f"{as_written(value)} is neither 'even', nor 'balanced', nor a list of layers per "
-            "chunk such as [9, 10, 10, 9]."
+            f"{as_written(value)} is none of {', '.join(map(repr, CUTS))}, nor a list of layers "
+            "per chunk such as [9, 10, 10, 9]."
         )
     if len(value) > MOST_CHOICES:
         raise InputError(f"has {len(value):,} chunks; at most {MOST_CHOICES:,} are read.")
-    wrong = [as_written(item) for item in value if type(item) is not int or item < 1]
+    least = [*[1] * (len(value) - 1), int(len(value) == 1)]
+    wrong = [
+        as_written(item)
+        for item, most in zip(value, least, strict=True)
+        if type(item) is not int or item < most
+    ]
     if wrong:
         *most, last = dict.fromkeys(wrong)
         told = f"{', '.join(most)} or {last}" if most else last
@@ -181,7 +186,7 @@ def _from_zero(everything: str) -> Reads:
 
 
 ORDER = f"{', '.join(AXES)}, innermost first; or a list of such orders"
-CUT = "'even', 'balanced', or layers of each chunk in order; or a list of such cuts"
+CUT = f"{', '.join(map(repr, CUTS))}, or layers of each chunk in order; or a list of such cuts"
 GRID = "devices along each dimension of a sample, such as [2, 2]; or a list of such grids"
 Counts = Annotated[tuple[int, ...], _choices(count, COUNT)]
 Flags = Annotated[tuple[bool, ...], _choices(read_flag, {"type": "boolean"})]
@@ -209,6 +214,7 @@ class PlanSection:
     reshard: Flags | None = None
     recompute: Annotated[tuple[Recompute, ...], _named(Recompute)] | None = None
     recompute_layers: Annotated[tuple[int, ...], _from_zero("all layers")] | None = None
+    offload_layers: Annotated[tuple[int, ...], _from_zero("all layers")] | None = None
     offload: Annotated[tuple[Offload, ...], _named(Offload)] | None = None
     attention: Annotated[tuple[Attention, ...], _named(Attention)] | None = None
     schedule: Annotated[tuple[Schedule, ...], _named(Schedule)] | None = None
@@ -249,7 +255,7 @@ WORDS: Final = tuple(
         r"mbs(?P<micro_batch>\d+)",
         r"recompute (?P<recompute>\w+)(?: of (?P<recompute_layers>\d+) layers)?",
         r"sharded (?P<sharding>\w+)(?: among (?P<shard>\d+))?(?P<reshard>, kept)?",
-        r"offload (?P<offload>\w+)",
+        r"offload (?P<offload>\w+)(?: of (?P<offload_layers>\d+) layers)?",
         r"(?P<attention>plain|flash) attention",
         rf"(?P<schedule>{'|'.join(each.label.lower() for each in Schedule)})",
         r"(?P<sends>overlapped|blocking) sends",

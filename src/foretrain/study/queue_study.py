@@ -108,10 +108,11 @@ class JobsSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSection:
-    """A response time to be kept, as it is written."""
+    """A response or waiting time to be kept, as it is written."""
 
     mean: Annotated[float, SECONDS] | None = None
     p95: Annotated[float, SECONDS] | None = None
+    waiting: Annotated[float, SECONDS] | None = None
     most: Count
 
     @property
@@ -119,14 +120,14 @@ class TargetSection:
         """What it means.
 
         Raises:
-            InputError: it says both, or neither.
+            InputError: it says several, or none.
         """
-        if (self.mean is None) == (self.p95 is None):
-            raise InputError("needs one of mean and p95, such as '2 h'.")
-        if self.mean is not None:
-            return Target(quantity=TargetQuantity.MEAN, seconds=self.mean, most=self.most)
-        assert self.p95 is not None
-        return Target(quantity=TargetQuantity.P95, seconds=self.p95, most=self.most)
+        said = {each: getattr(self, each.value) for each in TargetQuantity}
+        told = {quantity: seconds for quantity, seconds in said.items() if seconds is not None}
+        if len(told) != 1:
+            raise InputError("needs one of mean, p95 and waiting, such as '2 h'.")
+        [(quantity, seconds)] = told.items()
+        return Target(quantity=quantity, seconds=seconds, most=self.most)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

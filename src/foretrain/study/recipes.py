@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
+from foretrain.plan.plan import Plan
 from foretrain.trainers.recipes import PublishedPlan
 
 COUNTS: Final = (
@@ -26,10 +27,26 @@ def recipes() -> tuple[PublishedPlan, ...]:
     return tuple(_recipe(row) for row in csv.DictReader(text.splitlines()))
 
 
+AXES: Final = ("tensor", "pipeline", "context", "expert")
+"""Degrees by which a plan is one that people run; the data axis has what is left."""
+
+
+@cache
+def _degrees() -> frozenset[tuple[int, ...]]:
+    """Of every recipe."""
+    return frozenset(tuple(getattr(each, axis) for axis in AXES) for each in recipes())
+
+
+def practised(plan: Plan) -> bool:
+    """Whether some published recipe divides a model as a plan does, replicas apart."""
+    return tuple(getattr(plan, axis) for axis in AXES) in _degrees()
+
+
 def _recipe(row: dict[str, str]) -> PublishedPlan:
     return PublishedPlan(
         family=row["family"],
         release=row["release"],
+        date=row["date"],
         model=row["model"],
         adapts=row["task"] == "lora",
         devices=tuple(tuple(words.split()) for words in row["device"].split("|")),
@@ -37,5 +54,6 @@ def _recipe(row: dict[str, str]) -> PublishedPlan:
         **{name: int(row[name]) for name in COUNTS},
         precision=row["precision"],
         recompute=row["recompute"],
+        sharding=row["sharding"],
         source=row["source"],
     )

@@ -5,7 +5,7 @@ Studies: one TOML file that says what is learned, where, in which ways and what 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
 from functools import partial
@@ -46,6 +46,7 @@ from foretrain.study.plan import read_space
 from foretrain.study.problems import Problems, unknown_key, validated
 from foretrain.study.reading import check_bounds
 from foretrain.study.scenario import KEY, UNRANKED, ScenarioTable, add_below, scenario_tables
+from foretrain.study.settings import with_settings
 from foretrain.study.trainers import read_trainer, suited
 from foretrain.study.workload import read_workload, with_length
 from foretrain.trainers.chosen import Chosen
@@ -136,23 +137,28 @@ class SearchSection:
     limit: LimitSection = LimitSection()
 
 
-def read_study(path: Path | str, *, today: date | None = None) -> Study:
+def read_study(
+    path: Path | str, *, today: date | None = None, settings: Sequence[str] = ()
+) -> Study:
     """The study in a TOML file.
 
     Args:
         path: the file.
         today: the day by which prices age; None for that of this machine.
+        settings: keys that have other values than in the file, such as "plan.tensor=4".
 
     Raises:
         InputError: with every problem of the file, each with its key, the bad value and what is
             legal.
     """
     problems = Problems(str(path))
-    document = read_toml(Path(path), problems)
+    document = with_settings(read_toml(Path(path), problems), settings)
     return _study(document, problems, today=today, folder=Path(path).parent)
 
 
-def study_from(document: Mapping[str, object], where: str, *, today: date | None = None) -> Study:
+def study_from(
+    document: Mapping[str, object], where: str = "the study", *, today: date | None = None
+) -> Study:
     """The study that a document with the sections of a file describes.
 
     Args:

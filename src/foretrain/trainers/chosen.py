@@ -16,6 +16,7 @@ import numpy as np
 
 from foretrain.errors import InputError, nearest
 from foretrain.plan.plan import (
+    CUTS,
     ContextExchange,
     Offload,
     Plan,
@@ -112,6 +113,16 @@ class Wish:
     word: str
 
 
+COUNTED: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "shard": ("shardings", "groups"),
+        "recompute_layers": ("recompute", "layers"),
+        "offload_layers": ("offload", "layers"),
+    }
+)
+"""Counts of a plan that not every trainer can set: the ability that speaks of each, its word."""
+
+
 def wishes(plan: Plan) -> Iterator[Wish]:
     """Everything that a plan asks of whoever runs it."""
     for axis in AXES:
@@ -125,13 +136,12 @@ def wishes(plan: Plan) -> Iterator[Wish]:
         yield _wish("schedules", "schedule", plan.schedule)
         yield _wish("cuts", "cut", plan.cut)
     yield _wish("shardings", "sharding", plan.sharding)
-    if plan.shard:
-        yield Wish(ability="shardings", field="shard", word="groups")
     yield _wish("recompute", "recompute", plan.recompute)
-    if plan.recompute_layers:
-        yield Wish(ability="recompute", field="recompute_layers", word="layers")
     yield _wish("offload", "offload", plan.offload)
     yield _wish("attention", "attention", plan.attention)
+    for name, (ability, called) in COUNTED.items():
+        if getattr(plan, name):
+            yield Wish(ability=ability, field=name, word=called)
 
 
 def _wish(ability: str, field: str, value: object) -> Wish:
@@ -149,25 +159,11 @@ def word(value: object) -> str:
     return "listed" if isinstance(value, tuple) else str(value)
 
 
-def has(trainer: Trainer, ability: str) -> tuple[str, ...] | None:
-    """The words that a trainer has for an ability; None if its entry does not speak of it."""
-    if ability != "attention":
-        return trainer.able(ability)
-    option = trainer.option("attention")
-    if option is None or not option.values or not trainer.can:
-        return None
-    return tuple(
-        dict.fromkeys(
-            OPTIONS["attention"].values[each].value[0].name.lower() for each in option.values
-        )
-    )
-
-
 def against(trainer: Trainer, plan: Plan) -> list[str]:
     """Why a trainer cannot run a plan, each reason with its key; empty if it can."""
     found = []
     for wish in wishes(plan):
-        known = has(trainer, wish.ability)
+        known = trainer.able(wish.ability)
         if known is not None and wish.word not in known:
             found.append(_refused(trainer, wish, (wish.word,)))
     found += [_excluded(trainer, each) for each in trainer.excludes if _holds(each, plan)]
@@ -175,7 +171,7 @@ def against(trainer: Trainer, plan: Plan) -> list[str]:
 
 
 def _refused(trainer: Trainer, wish: Wish, words: Iterable[str]) -> str:
-    known = ", ".join(has(trainer, wish.ability) or ("none",))
+    known = ", ".join(trainer.able(wish.ability) or ("none",))
     asked = " or ".join(dict.fromkeys(words))
     if wish.ability == "axes":
         return f"plan.{wish.field}: {trainer.name} has no {asked} axis; it has {known}."
@@ -212,8 +208,9 @@ def that_can(trainers: Sequence[Trainer], plan: Plan) -> tuple[str, ...]:
     Only entries that say what they can are asked.
     """
     newest: dict[str, Trainer] = {}
+    wanted = tuple(wishes(plan))
     for each in sorted(trainers, key=lambda each: (each.date, each.name)):
-        if each.able("axes") and not against(each, plan):
+        if each.able("axes") and _runs(each, plan, wanted):
             newest[each.family] = each
     return tuple(sorted(each.name for each in newest.values()))
 
@@ -234,7 +231,7 @@ class Runners:
         """Whether any of them can run each plan. [plan]"""
         columns = [
             *(np.asarray(getattr(plans, name) > 1, np.float64) for name in AXES),
-            *(np.asarray(getattr(plans, name) > 0, np.float64) for name in _COUNTS),
+            *(np.asarray(getattr(plans, name) > 0, np.float64) for name in COUNTED),
             *(getattr(plans, name) for name in _WORDS),
         ]
         rows, index = distinct(columns)
@@ -253,7 +250,7 @@ class Runners:
 def _runs(trainer: Trainer, plan: Plan, wanted: Sequence[Wish]) -> bool:
     """Whether a trainer can run a plan: whether `against` has nothing to say."""
     for wish in wanted:
-        known = has(trainer, wish.ability)
+        known = trainer.able(wish.ability)
         if known is not None and wish.word not in known:
             return False
     return not any(_holds(each, plan) for each in trainer.excludes)
@@ -266,8 +263,6 @@ def runners(trainers: Sequence[Trainer], space: Space) -> Runners | None:
     able.sort(key=lambda it: it.date, reverse=True)
     return Runners(trainers=tuple(able)) if able else None
 
-
-_COUNTS: Final = ("shard", "recompute_layers")
 
 _WORDS: Final = (
     "cut",
@@ -290,7 +285,7 @@ ENUMERATED: Final[Mapping[str, tuple[str, tuple[Any, ...]]]] = MappingProxyType(
         "sharding": ("shardings", tuple(Sharding)),
         "recompute": ("recompute", tuple(Recompute)),
         "offload": ("offload", tuple(Offload)),
-        "cut": ("cuts", ("even", "balanced")),
+        "cut": ("cuts", CUTS),
         "attention": ("attention", (Attention.FLASH, Attention.PLAIN)),
     }
 )
@@ -322,7 +317,7 @@ Limited = tuple[Wish, tuple[Any, ...], tuple[Any, ...]]
 
 def _listed(value: object, trainer: Trainer) -> bool:
     """Whether a value is a cut that lists its layers, and the trainer has such."""
-    return isinstance(value, tuple) and "listed" in (has(trainer, "cuts") or ())
+    return isinstance(value, tuple) and "listed" in (trainer.able("cuts") or ())
 
 
 def _axes(trainer: Trainer) -> Iterator[Limited]:
@@ -336,7 +331,7 @@ def _axes(trainer: Trainer) -> Iterator[Limited]:
 def _words(trainer: Trainer) -> Iterator[Limited]:
     """Fields whose values have words."""
     for name, (ability, every) in ENUMERATED.items():
-        known = has(trainer, ability)
+        known = trainer.able(ability)
         if known is not None:
             able = [each for each in every if word(each) in known]
             yield Wish(ability=ability, field=name, word=""), every, tuple(able)
@@ -344,11 +339,8 @@ def _words(trainer: Trainer) -> Iterator[Limited]:
 
 def _counts(trainer: Trainer) -> Iterator[Limited]:
     """Fields of which a trainer without a word has none."""
-    for name, ability, called in (
-        ("shard", "shardings", "groups"),
-        ("recompute_layers", "recompute", "layers"),
-    ):
-        known = has(trainer, ability)
+    for name, (ability, called) in COUNTED.items():
+        known = trainer.able(ability)
         if known is not None and called not in known:
             yield Wish(ability=ability, field=name, word=called), (0, 1), (0,)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log
+from typing import Final
 
 from foretrain.errors import InputError
 
@@ -27,6 +28,7 @@ class PublishedPlan:
     Attributes:
         family: of the trainer, as its entries say.
         release: of the trainer.
+        date: month in which that came out, year first.
         model: name in the library.
         adapts: whether adapters alone are trained.
         devices: words that stand in the names of devices that it is for; any of several such.
@@ -41,11 +43,13 @@ class PublishedPlan:
         sequence: tokens of a sample.
         precision: in the words of the recipe.
         recompute: `none`, `selective` or `full`; empty where it says more than that, or nothing.
+        sharding: `none`, `optimizer` or `parameters`; empty where it says nothing.
         source: the file that states it.
     """
 
     family: str
     release: str
+    date: str
     model: str
     adapts: bool
     devices: tuple[tuple[str, ...], ...]
@@ -60,6 +64,7 @@ class PublishedPlan:
     sequence: int
     precision: str
     recompute: str
+    sharding: str
     source: str
 
     def __post_init__(self) -> None:
@@ -80,11 +85,29 @@ class PublishedPlan:
         """Devices that hold one copy of the model."""
         return self.tensor * self.pipeline * self.context
 
+    def was_out(self, date: str) -> bool:
+        """Whether it, or one like it, was used at a date: half a year before it came out.
+
+        Of something without a date nothing speaks against it. Recipes are published with a
+        release, whose runs were made with what became it.
+        """
+        return not date or _months(self.date) <= _months(date) + AHEAD
+
     def suits(self, device: str, count: int) -> bool:
         """Whether it runs on so many devices of a name, with more replicas or fewer."""
         named = any(set(words) <= set(device.split()) for words in self.devices)
         apart = abs(log(count / self.count)) <= log(MOST_APART) + 1e-9
         return named and apart and count % self.stationed == 0
+
+
+AHEAD: Final = 6
+"""Months before a release in which its makers run what it will be."""
+
+
+def _months(date: str) -> int:
+    """Months since the year 0; of a year alone, to its end."""
+    year, _, rest = date.partition("-")
+    return 12 * int(year) + int(rest[:2] or 12)
 
 
 def nearest(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from foretrain.workload.cross_entropy import CrossEntropy
 from foretrain.workload.eager import Kernels
 
 
@@ -110,6 +111,7 @@ class Software:
             of every tensor calls; otherwise the products add to what is there.
         casts: whether automatic mixed precision casts by kernels of its own, before and after what
             it keeps in 4 bytes.
+        loss: how the loss of logits is computed.
         convolutions: generation of the library that computes them.
         built: when its libraries of kernels were built, in years; None where nobody says, so that
             they know every device as well as they ever will.
@@ -144,6 +146,7 @@ class Software:
     adds_apart: bool = False
     casts: bool = False
     norm_wait: bool = False
+    loss: CrossEntropy = CrossEntropy.SOFTMAX
     convolutions: Convolutions = Convolutions.CHOSEN
     built: float | None = None
     matrix_units: bool = True

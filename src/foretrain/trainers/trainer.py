@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import Final
 
 from foretrain.errors import InputError, nearest
@@ -188,6 +189,10 @@ class Exclusion:
     source: str
 
 
+ATTENTION: Final = "attention"
+"""An option whose values say what a trainer can do, too."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trainer:
     """One release of some training software.
@@ -205,6 +210,8 @@ class Trainer:
         habits: what is not for setting, by the keys of `HABITS`.
         recognised: of which runs it is the software, up to the release; of any of these.
         dialect: what its files and its command line call the keys of a study.
+        words: what it can express, by the keys of `ABILITIES` of which its entry speaks, and the
+            kernels of attention that it has; from the entry, once: a search asks for many plans.
     """
 
     name: str
@@ -219,6 +226,7 @@ class Trainer:
     habits: tuple[Feature, ...] = ()
     recognised: tuple[Where, ...] = ()
     dialect: Dialect = SILENT
+    words: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         told = [
@@ -228,6 +236,13 @@ class Trainer:
         ]
         if told:
             raise InputError("\n".join(f"{key}: {text}" for key, text in told))
+        words = {each.name: words_of(each.lines[0].value) for each in self.can}
+        option = self.option(ATTENTION)
+        if words and option is not None and option.values:
+            kinds = OPTIONS[ATTENTION].values
+            kernels = (kinds[each].value[0].name.lower() for each in option.values)
+            words[ATTENTION] = tuple(dict.fromkeys(kernels))
+        object.__setattr__(self, "words", MappingProxyType(words))
 
     def option(self, name: str) -> Feature | None:
         """What may be set under a key; None if it has no such option."""
@@ -239,8 +254,7 @@ class Trainer:
 
     def able(self, name: str) -> tuple[str, ...] | None:
         """What it can express under a key; None if nothing is known to be impossible."""
-        found = _named(self.can, name)
-        return None if found is None else words_of(found.lines[0].value)
+        return self.words.get(name)
 
 
 def words_of(value: str) -> tuple[str, ...]:

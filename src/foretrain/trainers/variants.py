@@ -11,6 +11,7 @@ from foretrain.plan.plan import Plan, Recompute, Sharding
 from foretrain.trainers.software import SHARED, AttentionKernel, Convolutions, Software, Update
 from foretrain.trainers.trainer import Circumstances, Trainer
 from foretrain.trainers.vocabulary import HABITS, OPTIONS
+from foretrain.workload.cross_entropy import CrossEntropy
 from foretrain.workload.gradients import GradientCodec
 from foretrain.workload.graph import Model
 from foretrain.workload.operator import Attention
@@ -256,6 +257,7 @@ def accustomed(software: Software, trainer: Trainer, at: Circumstances) -> Softw
         adds_apart=_does(trainer, "weight_gradients", at),
         casts=_does(trainer, "casts", at),
         norm_wait=_does(trainer, "norm_wait", at),
+        loss=_habit(trainer, "loss", at) or CrossEntropy.SOFTMAX,
         convolutions=Convolutions.CHOSEN if convolutions is None else convolutions,
         built=_habit(trainer, "libraries", at),
         matrix_units=units is None or units,

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from foretrain.plan.plan import ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
+from foretrain.plan.plan import CUTS, ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
 from foretrain.trainers.software import AttentionKernel, Convolutions, Execution, Update
 from foretrain.units import years
+from foretrain.workload.cross_entropy import CrossEntropy
 from foretrain.workload.eager import Kernels, Loss
 from foretrain.workload.gradients import CODECS, FP32
 from foretrain.workload.operator import Attention
@@ -255,6 +256,15 @@ HABITS: Final[Mapping[str, Term]] = MappingProxyType(
                 "apart": (True, "gradients of weights are added up by kernels of their own"),
             },
         ),
+        "loss": _kind(
+            "how the loss of logits is computed",
+            {
+                "softmax": (CrossEntropy.SOFTMAX, "a softmax in fp32 and its gradient"),
+                "apart": (CrossEntropy.APART, "a loss in fp32, operation by operation"),
+                "fused": (CrossEntropy.FUSED, "a loss by one kernel, in the place of its logits"),
+                "at-once": (CrossEntropy.AT_ONCE, "a loss with its gradients in one pass"),
+            },
+        ),
         "convolutions": _kind(
             "generation of the library of convolutions",
             {
@@ -361,7 +371,7 @@ ABILITIES: Final[Mapping[str, Term]] = MappingProxyType(
             "how the context axis can exchange", *(each.name.lower() for each in ContextExchange)
         ),
         "schedules": _words("schedules of a pipeline", *(each.word for each in Schedule)),
-        "cuts": _words("how layers can be spread", "even", "balanced", "listed"),
+        "cuts": _words("how layers can be spread", *CUTS, "listed"),
         "shardings": _words(
             "what replicas can divide", *(each.name.lower() for each in Sharding), "groups"
         ),
@@ -373,7 +383,9 @@ ABILITIES: Final[Mapping[str, Term]] = MappingProxyType(
             "core_attn", "mlp", "moe", "moe_act", "layernorm", "mla_up_proj", "shared_experts",
             "products", "block",
         ),
-        "offload": _words("what can wait on the host", *(each.name.lower() for each in Offload)),
+        "offload": _words(
+            "what can wait on the host", *(each.name.lower() for each in Offload), "layers"
+        ),
         "precisions": _words("precisions of products", *(each.value for each in Precision)),
     }
 )  # fmt: skip

@@ -13,14 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-import numpy as np
-from numpy.typing import NDArray
-
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import NOTHING, Attention, Operator, OperatorKind, Size, Split
 from foretrain.workload.trainable import is_linear, projections, stem
 
-Floats = NDArray[np.float64]
 FP32_BYTES = 4.0
 PARTS = 3
 """Queries, keys and values: what one product computes side by side."""
@@ -105,16 +101,6 @@ class Kernels:
     inputs: bool = False
     masks: bool = False
     passes: bool = False
-
-    def handed_on(self, values: Floats, *, width: float) -> Floats:
-        """Bytes of a sample that a layer keeps which is computed again.
-
-        Args:
-            values: that it is handed by the layer before it.
-            width: bytes of one value.
-        """
-        wide = self.wide_stream or self.autocast
-        return values * (max(width, FP32_BYTES) if wide else width)
 
 
 NOTHING_FUSED = Kernels()

@@ -200,6 +200,9 @@ class Operator:
         window: pixels under the window of a convolution; 1 for anything else.
         wide: whether its product reads activations as they are, however narrow others read them.
         first: whether its input needs no gradient, being the samples or what is frozen.
+        exponentials: that a fused kernel takes beside its products, in either pass.
+        single: whether it is one kernel that reads activations as they are, whatever the software
+            makes of others.
         reach: how near its kernels come to what limits them.
         seconds: measured of the forward pass of one sample on one of the devices, which formulas
             then leave alone; None where nobody measured it.
@@ -242,6 +245,8 @@ class Operator:
     window: float = 1.0
     wide: bool = False
     first: bool = False
+    exponentials: float = field(default=0.0, metadata={"if_set": True})
+    single: bool = field(default=False, metadata={"if_set": True})
     reach: Reach = Reach.WHOLE
     seconds: float | None = field(default=None, metadata={"if_set": True})
     backward_seconds: float = field(default=0.0, metadata={"if_set": True})

@@ -18,6 +18,7 @@ nodes = 2
 [plan]
 tensor = 2
 pipeline = 2
+interleaving = 1
 sequence_parallel = true
 micro_batch = 1
 sharding = "optimizer"
@@ -128,9 +129,3 @@ def test_a_study_with_its_plan_open_exports_the_best(foretrain, asked, tmp_path)
     ended = foretrain("export", asked, "--to", "megatron-lm", "--json")
     assert ended.code == 0, ended.err
     assert json.loads(ended.out)["estimate"]["fits"]
-
-
-def test_on_is_for_files_of_trainers(foretrain, asked):
-    ended = foretrain("estimate", asked, "--on", "dgx-h100")
-    assert ended.code == 1
-    assert "--on and --set are for files of a trainer" in ended.err

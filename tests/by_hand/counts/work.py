@@ -64,8 +64,9 @@ def flop(g):
 def kernels(g):
     """One for each operator, two for a product in the backward pass. (embedding, block, head)
 
-    Block: norm, query-key-value, rotation, core, output, addition; norm, in, activation, out,
-    addition. Head: norm, logits, four of the loss.
+    Embedding: the lookup, and two for what hands a batch over. Block: norm, query-key-value,
+    rotation, core, output, addition; norm, in, activation, out, addition. Head: norm, logits, four
+    of the loss.
     """
     plain = g.plan.attention is Attention.PLAIN
     attention = 3 if plain else 1  # scores, softmax, context
@@ -81,8 +82,8 @@ def kernels(g):
     rounds = 2 * (g.c - 1) if g.plan.exchange is ContextExchange.RING else 0
     once, again = block + rounds, again + g.covered * rounds
     found = {
-        "forward": (1, once, 6),
-        "backward": (1, once + twice + again, 7),
+        "forward": (3, once, 6),
+        "backward": (3, once + twice + again, 7),
         # Gradients of weights: of the products that have some.
         "weights": (0, twice - (2 if plain else 0), 1),
     }
@@ -118,9 +119,15 @@ def traffic(g):
     if g.plan.recompute is Recompute.SELECTIVE:
         again = _selected_traffic(g)
     block = _added(block, merged)
+    # Gradients of a table and of norms are written whole, and added to what is there in fp32.
+    added = 2 * VALUE + 2 * 4
     return {
         "traffic forward": (embedding[0], block[0], head[0]),
-        "traffic backward": (embedding[1], block[1] + again, head[1]),
+        "traffic backward": (
+            embedding[1] + VOCABULARY * HIDDEN / g.t * added,
+            block[1] + again + 2 * HIDDEN * added,
+            head[1] + HIDDEN * added,
+        ),
         "traffic context": (0, sum(merged) + g.covered * merged[0], 0),
     }
 

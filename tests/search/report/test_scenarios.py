@@ -10,7 +10,7 @@ from foretrain.plan.study import Objective
 from foretrain.search.report import scenarios
 from foretrain.search.report.scenarios import robust_section, scenarios_section
 from foretrain.search.result import Choice, Outcome, Robust, ScenarioAnswer, Scenarios, Swing
-from foretrain.show.report import AnswerReport, Strong
+from foretrain.show.report import AnswerReport, Medium, Strong
 from foretrain.show.terminal import drawn
 from foretrain.study.coefficients import SHIPPED
 
@@ -148,11 +148,13 @@ def test_no_common_plan_is_said():
 
 
 def test_a_page_has_the_same_words_as_a_terminal():
-    said = scenarios_section(answer()).blocks(page=True)
-    assert said == scenarios_section(answer()).blocks(page=False)
+    said = scenarios_section(answer()).blocks(Medium.PAGE)
+    assert said == scenarios_section(answer()).blocks(Medium.SCREEN)
     assert Strong(scenarios.verdict(answer())) in said
     assert scenarios.regret(answer()) in said
-    assert Strong(scenarios.robust_verdict(unsure())) in robust_section(unsure()).blocks(page=True)
+    assert Strong(scenarios.robust_verdict(unsure())) in robust_section(unsure()).blocks(
+        Medium.PAGE
+    )
 
 
 def test_robust_choice_is_told_with_what_both_lose():

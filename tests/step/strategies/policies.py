@@ -57,6 +57,7 @@ POLICIES = {
     "recomputation of some layers": {"recompute": Recompute.FULL, "recompute_layers": 2},
     "offloaded optimizer": {"offload": Offload.OPTIMIZER},
     "offloaded activations": {"offload": Offload.ACTIVATIONS},
+    "offloaded activations of some layers": {"offload": Offload.ACTIVATIONS, "offload_layers": 2},
     "offloaded both": {"offload": Offload.BOTH},
 }
 

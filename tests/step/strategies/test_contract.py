@@ -14,6 +14,7 @@ from tests.random_nouns import questions
 
 from foretrain.plan.plan import (
     AXES,
+    CUTS,
     SAID,
     ChannelSplit,
     ContextExchange,
@@ -26,9 +27,8 @@ from foretrain.plan.plan import (
 )
 from foretrain.plan.table import table_of
 from foretrain.step.strategies import STRATEGIES, owners_of, share_of, tensor
-from foretrain.step.strategies.expert import expert_replicas
 from foretrain.step.strategies.strategy import Axis, Owners, ParameterGroup, Share, When
-from foretrain.step.strategies.tensor import token_degree
+from foretrain.step.strategies.tensor import expert_replicas, token_degree
 from foretrain.workload.operator import Attention, Split
 
 ROOT = Path(__file__).parents[3]
@@ -70,10 +70,11 @@ CHANGES = {
     "recompute": st.sampled_from(Recompute),
     "recompute_layers": st.integers(0, 8),
     "offload": st.sampled_from(Offload),
+    "offload_layers": st.integers(0, 8),
     "attention": st.sampled_from(Attention),
     "schedule": st.sampled_from(Schedule),
     "sends": st.sampled_from(Sends),
-    "cut": st.sampled_from(["even", "balanced", (1, 2)]),
+    "cut": st.sampled_from([*CUTS, (1, 2)]),
     "order": st.permutations(AXES).map(tuple),
 }
 
@@ -116,7 +117,7 @@ def said(strategy, setting, plan):
     return divisors, [(each.phase, each.times * each.values) for each in transfers]
 
 
-@few(60)
+@few(24, slow=600)
 @given(question=questions())
 def test_strategy_that_is_alone_divides_nothing_and_sends_nothing(question):
     setting, [plan] = question
@@ -136,7 +137,7 @@ def test_strategy_that_is_alone_divides_nothing_and_sends_nothing(question):
         assert found == {1.0}, name
 
 
-@few(60)
+@few(24, slow=600)
 @given(question=questions(), others=st.fixed_dictionaries(CHANGES))
 def test_operators_depend_on_declared_fields_alone(question, others):
     setting, [plan] = question
@@ -149,7 +150,7 @@ def test_operators_depend_on_declared_fields_alone(question, others):
             np.testing.assert_array_equal(values, same_values, err_msg=name)
 
 
-@few(60)
+@few(24, slow=600)
 @given(question=questions(least=2, most=10))
 def test_row_of_a_table_is_divided_like_the_plan_alone(question):
     setting, plans = question
@@ -169,7 +170,7 @@ def parts_of(setting, plan):
     return np.broadcast_to(parts, operators.matmul.shape)[:, 0]
 
 
-@few(40)
+@few(16, slow=400)
 @given(question=questions())
 def test_parts_of_all_members_make_the_whole_product(question):
     """Those who repeat a product, and the busiest of those who share experts, have more of it."""
@@ -189,7 +190,7 @@ def test_parts_of_all_members_make_the_whole_product(question):
     assert (found[repeated] == shared * tokens[repeated]).all()
 
 
-@few(40)
+@few(16, slow=400)
 @given(question=questions())
 def test_no_member_has_less_than_its_part_or_more_than_the_whole(question):
     setting, [plan] = question
@@ -201,7 +202,7 @@ def test_no_member_has_less_than_its_part_or_more_than_the_whole(question):
     assert (divisors <= plan.tensor * plan.context * setting.operators.imbalance[common]).all()
 
 
-@few(40)
+@few(16, slow=400)
 @given(question=questions())
 def test_experts_are_divided_by_both_their_degrees_and_copied_to_the_rest(question):
     setting, [plan] = question
@@ -214,7 +215,7 @@ def test_experts_are_divided_by_both_their_degrees_and_copied_to_the_rest(questi
     assert copies * plan.expert * plan.expert_tensor * plan.pipeline == plan.devices
 
 
-@few(40)
+@few(16, slow=400)
 @given(question=questions())
 def test_experts_that_are_divided_like_the_rest_are_dense(question):
     setting, [plan] = question
@@ -228,7 +229,7 @@ def test_experts_that_are_divided_like_the_rest_are_dense(question):
     )
 
 
-@few(40)
+@few(16, slow=400)
 @given(question=questions())
 def test_every_member_sends_its_tokens_once_there_and_once_back(question):
     setting, [plan] = question
@@ -239,7 +240,7 @@ def test_every_member_sends_its_tokens_once_there_and_once_back(question):
         np.testing.assert_allclose(transfer.values, np.broadcast_to(mine, transfer.values.shape))
 
 
-@few(30)
+@few(12, slow=300)
 @given(question=questions(), replicas=st.integers(2, 64))
 def test_gradients_of_all_replicas_are_added_up_once_whatever_is_sharded(question, replicas):
     setting, [plan] = question
@@ -270,7 +271,7 @@ def gradients(workload, plans, replicas):
     return {each.group: float(each.size[0]) for each in sent}
 
 
-@few(40)
+@few(16, slow=400)
 @given(question=questions())
 def test_parameters_that_are_dropped_between_passes_are_gathered_twice(question):
     setting, [plan] = question
@@ -292,7 +293,7 @@ def weights_of(setting, plan):
     return [each for each in found if each.part == "parameters"]
 
 
-@few(40)
+@few(16, slow=400)
 @given(question=questions())
 def test_partial_sums_are_added_up_once_with_or_without_sequence_parallelism(question):
     setting, [plan] = question

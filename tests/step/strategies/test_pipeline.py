@@ -1,20 +1,25 @@
 """Pipelines: every layer stands on one stage, and 1F1B keeps what the papers say."""
 
 from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.random_models import models
 from tests.random_nouns import sizes
 
-from foretrain.plan.plan import Plan, Schedule
+from foretrain.plan.plan import Plan, Schedule, cut_into
 from foretrain.plan.table import table_of
-from foretrain.step.strategies.pipeline import boundary_bytes, cuts, even, in_flight, stage_layers
+from foretrain.step.strategies.pipeline import boundary_bytes, cuts, in_flight, named, stage_layers
 from foretrain.workload.library.entries import build
 
 GPT = build("gpt-3-175b", sequence=2048)
+
+
+def even(model, chunks):
+    return named(model, "even", pipeline=1, chunks=chunks)
 
 
 @st.composite
@@ -90,6 +95,57 @@ def test_chunks_of_resnet_go_round_the_stages():
 def test_uneven_cut_gives_each_stage_what_it_lists():
     assert stage_layers(GPT, 2, (40, 56)) == [(1, 40, 0), (0, 56, 1)]
     assert stage_layers(GPT, 2, (10, 20, 30, 36)) == [(1, 40, 0), (0, 56, 1)]
+
+
+PUBLISHED = (
+    # Layouts of Megatron-Bridge 0.3: "Et*4|(t*4|)*14tmL", "Et|(tt|)*30mL".
+    ("remainder", 61, 16, 16, "15x4-1"),
+    ("remainder", 61, 4, 16, "15x4-1"),
+    ("counted", 61, 8, 32, "1-30x2-0"),
+    # Megatron-LM's account_for_embedding_ and account_for_loss_in_pipeline_split: 126 + 2 in 8.
+    ("counted", 126, 8, 8, "15-6x16-15"),
+    ("counted", 94, 8, 32, "2-30x3-2"),
+    # BLOOM: 70 layers and two embeddings on 12 stages, type:transformer|embedding.
+    ("counted", 70, 12, 12, "5-10x6-5"),
+)
+
+
+@pytest.mark.parametrize(("cut", "layers", "pipeline", "chunks", "found"), PUBLISHED)
+def test_cut_is_the_one_that_a_trainer_makes(cut, layers, pipeline, chunks, found):
+    sizes = cut_into(cut, layers, pipeline=pipeline, chunks=chunks)
+    assert "-".join(f"{n}x{size}" if n > 1 else f"{size}" for size, n in folded(sizes)) == found
+
+
+def folded(sizes):
+    return [(size, len([*run])) for size, run in groupby(sizes)]
+
+
+@given(
+    cut=st.sampled_from(["counted", "remainder"]),
+    most=st.integers(2, 12),
+    pipeline=st.integers(2, 32),
+    each=st.integers(1, 8),
+    data=st.data(),
+)
+def test_uneven_cut_has_every_layer_once_and_full_chunks_between_the_ends(
+    cut, most, pipeline, each, data
+):
+    chunks = pipeline * each
+    layers = data.draw(st.integers(most * (chunks - 1) + 1, most * chunks - 1))
+    sizes = cut_into(cut, layers, pipeline=pipeline, chunks=chunks)
+    assume(sizes)
+    assert layers % pipeline
+    assert sum(sizes) == layers
+    assert len(sizes) == chunks
+    assert len(set(sizes[1:-1])) <= 1
+    assert max(sizes) == sizes[min(1, chunks - 2)] >= sizes[0] >= 1
+    assert sizes[-1] >= (1 if each == 1 else 0)
+
+
+def test_last_chunk_may_be_what_stands_behind_the_layers_alone():
+    model = build("gpt-3-175b", sequence=2048)
+    shorter = stage_layers(model, 2, (40, 40, 16, 0))
+    assert shorter == [(1, 56, 0), (0, 40, 1)]
 
 
 def kept(position, *, micro_batches=64.0, **fields):

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.plan.table import table_of
-from foretrain.step.strategies.recompute import covered, kept, repeated
+from foretrain.step.strategies.recompute import covered, handed_on, kept, repeated
+from foretrain.workload.eager import Kernels
 from foretrain.workload.library.entries import build
 
 PLANS = table_of([Plan(recompute=kind) for kind in Recompute])
@@ -33,3 +34,11 @@ def test_full_recomputation_of_some_layers_covers_their_share():
         [Plan(recompute=Recompute.FULL, recompute_layers=layers) for layers in (0, 24)]
     )
     assert covered(MODEL, plans).tolist() == [1.0, 0.25]
+
+
+def test_a_wide_stream_is_handed_on_in_four_bytes():
+    values = np.array([[10.0]])
+    assert handed_on(None, values, width=2.0) == 20
+    assert handed_on(Kernels(), values, width=2.0) == 20
+    assert handed_on(Kernels(wide_stream=True), values, width=2.0) == 40
+    assert handed_on(Kernels(autocast=True), values, width=4.0) == 40

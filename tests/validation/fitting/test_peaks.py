@@ -1,18 +1,16 @@
 """Peaks: rows to fit memory to, and whether runs fit."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from tests.tables import by_id
 from validation.fitting.memory import memory_row, need, predicted
 
 from foretrain.errors import InputError
 from foretrain.evidence.predict import predict
 from foretrain.study.coefficients import DEFAULT
-from foretrain.study.measurements import read_runs
 
-TABLE = Path(__file__).parents[3] / "validation" / "tables" / "memory.csv"
-ROWS = {run.id: run for run in read_runs(TABLE)}
+ROWS = by_id("memory")
 LITGPT = [run for run in ROWS.values() if run.source_id == "litgpt"]
 
 

@@ -1,8 +1,8 @@
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.tables import published
 from validation.fitting.images import Measured, benches_of, left_out, step_times
 
 from foretrain.evidence.free import free_of
@@ -10,15 +10,13 @@ from foretrain.evidence.predict import CATALOGUE, predict
 from foretrain.measured.case import case_of
 from foretrain.measured.lore import UPDATES
 from foretrain.study.coefficients import DEFAULT, PRIORS
-from foretrain.study.measurements import read_runs
 
-TABLE = Path(__file__).parents[3] / "validation" / "tables" / "single_device.csv"
 NAMES = {"tinynet_e", "resnet50", "vit_small_patch16_224", "AlexNet (OWT)", "vgg16", "hrnet_w18"}
 
 
 @pytest.fixture(scope="module")
 def runs():
-    return [run for run in read_runs(TABLE) if run.network.name in NAMES]
+    return [run for run in published("single_device") if run.network.name in NAMES]
 
 
 @pytest.fixture(scope="module")

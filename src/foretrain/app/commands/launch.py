@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from foretrain.app.output import AsJson, CoefficientsFile, Page, StudyFile
-from foretrain.app.questions import On, Settings
+from foretrain.app.question import On, Settings
 
 Target = Annotated[
     str, typer.Option("--to", metavar="TRAINER", help="A trainer of the catalogue, or a family.")
@@ -63,7 +63,7 @@ def export(
 def import_(
     files: Files,
     *,
-    on: On = "",
+    on: On = None,
     trainer: Trained = "",
     settings: Settings = None,
     output: Study = None,
@@ -85,7 +85,7 @@ def import_(
             for each in files:
                 check_page(path, each, what="file", option=option)
     with told_of(", ".join(map(str, files))):
-        answer = verb(found, on=on, trainer=trainer, settings=settings_of(settings or []))
+        answer = verb(found, on=on or "", trainer=trainer, settings=settings_of(settings or []))
     if output is not None:
         write_text(output, answer.study)
         tell(f"Wrote {output}.")

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from foretrain.app.output import AsJson, CoefficientsFile, Page, StudyFile
-from foretrain.app.questions import On, Settings, launched
+from foretrain.app.output import AsJson, CoefficientsFile, More, Page
+from foretrain.app.question import Batch, Image, On, Sequence_, Settings, StudyOrModel
 
 Keep = Annotated[int, typer.Option("--keep", min=1, help="How many of the best plans to show.")]
 WhyNots = Annotated[
@@ -34,29 +34,34 @@ Exhaustive = Annotated[
 
 
 def search(
-    study: StudyFile,
+    study: StudyOrModel,
     *,
+    on: On = None,
+    batch: Batch = None,
+    sequence: Sequence_ = None,
+    image: Image = None,
+    settings: Settings = None,
     coefficients: CoefficientsFile = None,
     as_json: AsJson = False,
     html: Page = None,
+    more: More = False,
     keep: Keep = 10,
     why_not: WhyNots = None,
     robust: Robust = False,
     exhaustive: Exhaustive = False,
-    on: On = "",
-    settings: Settings = None,
 ) -> None:
     """Find the best plan, its rivals, and why the others are refused."""
-    from foretrain.app.output import answered, check_page, chosen, tell
+    from foretrain.app.output import MOST_LINES, answered, check_page, chosen, tell
     from foretrain.app.progress import progress, stop_on_interrupt
+    from foretrain.app.question import Spoken, asked_study, named
     from foretrain.search import search as verb
     from foretrain.show.provenance import of_study
     from foretrain.study.problems import told_of
-    from foretrain.study.study import read_study
 
     if html is not None:
         check_page(html, study)
-    asked = launched(study, on=on, settings=settings, free=True) or read_study(study)
+    said = Spoken(on=on, batch=batch, sequence=sequence, image=image, settings=settings or ())
+    asked = asked_study(study, said, free=True)
     known = chosen(coefficients).coefficients
     with stop_on_interrupt() as stop:
         with told_of(study), progress(stop) as bar:
@@ -71,6 +76,16 @@ def search(
                 stop=stop,
             )
         source = of_study(asked, coefficients=known)
+        besides = robust or bool(why_not) or bool(asked.scenarios)
         if answer.cut_short:
             tell("The search was cut short: this is the best of what was looked at.")
-        answered(asked, answer, source, as_json=as_json, html=html)
+        answered(
+            asked,
+            answer,
+            source,
+            as_json=as_json,
+            html=html,
+            more=more,
+            most=None if besides else MOST_LINES,
+            named=named(study, said),
+        )

@@ -29,6 +29,7 @@ from foretrain.search.explain.finding import (
     Finding,
     Measured,
 )
+from foretrain.show.words import percent
 from foretrain.step.estimate import single_plan
 from foretrain.step.held import hold
 from foretrain.step.price import price_plan
@@ -181,7 +182,7 @@ def copies(case: Examined) -> Iterator[Sight]:
     total = case.estimate.memory.total
     full = total > (1.0 - 5.0 * NOTABLE) * case.known.cluster.device.memory
     if remedy is not None and full and (remedy.gain or 0.0) > NOTABLE:
-        told = f"of {total / 2**30:.3g} GiB {remedy.gain:.0%} would not be held twice"
+        told = f"{percent(remedy.gain or 0.0)} of {total / 2**30:.3g} GiB need not be held twice"
         yield Sight("memory", remedy.gain or 0.0, None, told, remedy)
 
 
@@ -252,14 +253,25 @@ def redundancy(case: Examined) -> Iterator[Sight]:
 def limit_of_scaling(case: Examined) -> Iterator[Sight]:
     """A degree that cannot be doubled: the reason names what there is too little of."""
     plan = case.plan
+    deeper = replace(plan, pipeline=2 * plan.pipeline)
     wider = {
         "data": [replace(plan, data=2 * plan.data, micro_batch=1)],
-        "tensor": [replace(plan, tensor=2 * plan.tensor, expert_tensor=2 * plan.expert_tensor)],
+        "tensor": [
+            replace(
+                plan,
+                tensor=2 * plan.tensor,
+                expert_tensor=plan.expert_tensor * (2 if plan.expert_tensor > 1 else 1),
+            )
+        ],
         "context": [
             replace(plan, context=2 * plan.context, grid=grid)
             for grid in (_wider(plan) if plan.grid else ((),))
         ],
-        "pipeline": [replace(plan, pipeline=2 * plan.pipeline)],
+        "pipeline": [
+            replace(longer, cut=cut)
+            for cut in dict.fromkeys((plan.cut, "even"))
+            for longer in (deeper, replace(deeper, interleaving=1))
+        ],
     }
     for axis, plans in wider.items():
         degree = getattr(plan, axis)
@@ -267,7 +279,7 @@ def limit_of_scaling(case: Examined) -> Iterator[Sight]:
         if told and all(told):
             # Whatever the strategy, samples, channels, pixels or layers are all given out.
             other = case.quickest([*_fewer_replicas(plan)]) if axis == "data" else None
-            yield Sight(axis, 1.0, None, f"{degree} is the most: {told[0]}", other)
+            yield Sight(axis, 1.0, None, f"{degree} is the most: {told[-1]}", other)
 
 
 def _refused(case: Examined, plan: Plan) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from foretrain.plan.study import Objective
 from foretrain.search.explain.differences import spent
 from foretrain.search.report import ranking
 from foretrain.search.result import SearchResult
-from foretrain.show.report import Block, Note, ReportSection
+from foretrain.show.report import Block, Brief, Note, Paper, ReportSection
 from foretrain.show.words import LEAST, SPENT, count, percent, written
 
 LESS: Final = {
@@ -25,7 +26,16 @@ def proposals_section(result: SearchResult) -> ReportSection:
     title = "The plan to run" if len(result.plans) == 1 else "Plans that differ, best first"
     told = safety(result)
     notes = (Note(told),) if told else ()
-    body: tuple[Block, ...] = (ranking.proposals(result.plans), *notes)
+    costs = (Note(safety_shortly(result)),) if told else ()
+    every = ranking.proposals(result.plans)
+    body: tuple[Block, ...] = (
+        Brief(replace(every, legend=False)),
+        *map(Brief, costs),
+        Paper(every),
+        *map(Paper, notes),
+    )
+    if result.why_not or result.scenarios or result.robust:
+        body = (Paper(every), *map(Paper, notes))
     return ReportSection(name="plans", title=title, body=body)
 
 
@@ -39,6 +49,17 @@ def safety(result: SearchResult) -> str:
         f"Safety: with {percent(found.fits)} asked for, {found.riskier.plan} is left out. It takes "
         f"{percent(found.gain)} less, and fits with a probability of "
         f"{percent(told.memory.probability_fits)}: search.fits."
+    )
+
+
+def safety_shortly(result: SearchResult) -> str:
+    """The same in a line."""
+    found = result.safety
+    assert found is not None, "safety that costs nothing"
+    likely = percent(found.riskier.estimate.memory.probability_fits)
+    return (
+        f"Safety costs {percent(found.gain)}: {found.riskier.plan} fits with {likely} only "
+        "(search.fits)."
     )
 
 
@@ -61,6 +82,18 @@ def verdict(result: SearchResult) -> str:
         f"Cut short after {seen} of {space}: of these this one has the {least}{how}; "
         f"the best plan may be at most {percent(result.gap)} better."
     )
+
+
+def shortly(result: SearchResult) -> str:
+    """The verdict in few words; nothing is left out of one of a search that was cut short."""
+    if result.unseen:
+        return verdict(result)
+    how = "" if result.objective is Objective.MEMORY else " by the closed form"
+    first, best = result.ranking[0], result.best
+    if best.plan == first.plan:
+        return f"Proven{how} among {count(result.space, 'plan')}."
+    had, has = (spent(result.objective, it.estimate) for it in (first, best))
+    return f"Proven{how}, but for {percent(1.0 - had / has)} within what predictions tell apart."
 
 
 def _better(result: SearchResult) -> str:

@@ -110,6 +110,10 @@ RARE_COLUMNS: tuple[tuple[Column, Callable[[Plan], str]], ...] = (
         lambda plan: str(plan.recompute_layers),
     ),
     (
+        Column(name="away", meaning="layers offloaded, 0 for all", number=True, spare=6),
+        lambda plan: str(plan.offload_layers),
+    ),
+    (
         Column(name="reshard", meaning="parameters dropped between passes", spare=6),
         lambda plan: "yes" if plan.reshard else "no",
     ),

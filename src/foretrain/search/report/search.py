@@ -16,20 +16,21 @@ from foretrain.search.largest import Largest
 from foretrain.search.report import bars, ranking
 from foretrain.search.report.front import pareto_plot
 from foretrain.search.report.largest import largest_section
-from foretrain.search.report.proposals import proposals_section, verdict
+from foretrain.search.report.proposals import proposals_section, shortly, verdict
 from foretrain.search.report.scenarios import robust_section, scenarios_section
 from foretrain.search.report.space_map import map_table, space_map
 from foretrain.search.report.why_not import why_not_section
 from foretrain.search.result import ParetoPoint, SearchResult
 from foretrain.show.report import (
     AnswerReport,
+    Brief,
     Bullets,
     Drawing,
+    More,
     Note,
     Paper,
     Pieces,
     ReportSection,
-    Screen,
 )
 from foretrain.show.table import Column, Fact, Table, table
 from foretrain.show.words import (
@@ -37,6 +38,7 @@ from foretrain.show.words import (
     MEMORY,
     PARTS,
     count,
+    percent,
     sentences,
     whole,
     written,
@@ -47,8 +49,11 @@ from foretrain.step.rent import home
 from foretrain.step.report import takes
 from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
 
-MOST_SIZES: Final = 8
+MOST_SIZES: Final = 2
 """Rows that a terminal shows."""
+
+LESS: Final = ("Speed", "Efficiency", "Per step")
+"""Figures of a plan that give way to the sizes that may be rented."""
 
 
 def sizes(study: Study, result: SearchResult, *, most: int | None = None) -> Table:
@@ -154,10 +159,6 @@ def effort(study: Study, result: SearchResult) -> str:
     )
 
 
-SHOWN_PARETO = 8
-"""Plans of the front that a terminal shows."""
-
-
 def search_report(
     study: Study, result: SearchResult, *, before: Sequence[ReportSection] = ()
 ) -> AnswerReport:
@@ -227,15 +228,36 @@ def _best(study: Study, there: Study, result: SearchResult) -> ReportSection:
         title=f"Best plan: {entry.plan}",
         body=(
             Drawing(template="best", content=content),
-            *map(Screen, (Bullets(told), rent, *takes(there, entry.estimate))),
+            More(Bullets(told)),
+            *(More(it) for it in (rent, *takes(there, entry.estimate, more=True))),
+            Brief((*rent, *_in_brief(there, result, offered=bool(study.offers)))),
         ),
     )
+
+
+def _in_brief(there: Study, result: SearchResult, *, offered: bool) -> tuple[Fact, ...]:
+    """The figures of the best plan in a few lines; fewer where something else is asked besides."""
+    found = result.best.estimate
+    pieces = facts.few(facts.time_pieces(found.parts))
+    goes = ", ".join(f"{each.name} {percent(each.share)}" for each in pieces)
+    step, memory = facts.step(found), facts.memory(there, found)
+    if _asked_besides(result):
+        return (step, memory)
+    told = facts.answer(there, found)
+    if offered:
+        return (step, memory, *(it for it in told if it.label not in LESS))
+    return (step, Fact(label="Parts", text=goes), memory, *told)
+
+
+def _asked_besides(result: SearchResult) -> bool:
+    """Whether a terminal has more to say than of the best plans."""
+    return bool(result.why_not or result.scenarios or result.robust)
 
 
 def _sizes(study: Study, result: SearchResult) -> Iterator[ReportSection]:
     """The sizes worth renting; nothing where there is no choice."""
     every = sizes(study, result)
-    few = [Screen(sizes(study, result, most=MOST_SIZES))] if len(every.rows) > 1 else []
+    few = [Brief(sizes(study, result, most=MOST_SIZES))] if len(every.rows) > 1 else []
     if every.rows:
         title = f"How much to rent: {claim(result)}"
         yield ReportSection(name="sizes", title=title, body=(*few, Paper(every)))
@@ -302,8 +324,8 @@ def _front(study: Study, result: SearchResult) -> ReportSection:
         body=(
             Drawing(template="front", content=content),
             Paper(ranking.pareto(result.pareto)),
-            Screen(ranking.pareto(result.pareto, most=SHOWN_PARETO)),
         ),
+        page_only=True,
     )
 
 
@@ -314,12 +336,15 @@ def _fates(study: Study, result: SearchResult) -> ReportSection:
     return ReportSection(
         name="rejected",
         title=verdict(result),
+        quiet=True,
         body=(
+            Brief(shortly(result)),
             Drawing(template="rejected", content=content),
-            Screen(Note(told)),
-            Screen(ranking.rejected(result)),
-            Screen(""),
-            Screen(cautions(result)),
+            More(Note(told)),
+            More(ranking.rejected(result)),
+            More(""),
+            More(cautions(result)),
+            Brief(() if _asked_besides(result) else facts.in_brief(result.best.estimate)),
         ),
     )
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 import numpy as np
 
 from foretrain.plan.table import Column, PlanTable
-from foretrain.step.strategies import channels, context, data, expert, spatial, tensor
+from foretrain.step.strategies import channels, context, data, spatial, tensor
 from foretrain.step.strategies.strategy import (
     Divisor,
     Owners,
@@ -37,7 +37,7 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
         "tensor": tensor.TENSOR,
         "sequence": tensor.SEQUENCE,
         "context": context.CONTEXT,
-        "expert": expert.EXPERT,
+        "expert": tensor.EXPERT,
         "spatial": spatial.SPATIAL,
         "channels": channels.CHANNELS,
     }

@@ -5,7 +5,7 @@ nothing is exchanged. In attention every query meets every key before it:
 
 - ring: the keys and values of every member go round, from neighbour to neighbour, while it attends
   to those it has. The backward pass sends them round again, and their gradients with them.
-  Attention hides what it can.
+  Attention hides what it can. What each block gave is added to what is there.
 - all-gather: the keys and values of all members are gathered, and attention waits for them. The
   backward pass gathers them again and scatters the sums of their gradients.
 - all-to-all: members exchange their tokens for heads before attention, and back after it: queries,
@@ -14,7 +14,8 @@ nothing is exchanged. In attention every query meets every key before it:
 A member takes one block of tokens from the front and one from the back of a sample, so that all
 have the same part of the causal half.
 
-Source: liu2023, section 3 (ring); jacobs2023, section 3 (all-to-all); grattafiori2024, section
+Source: liu2023, section 3 (ring); transformer-engine, context_parallel.py (its corrections);
+jacobs2023, section 3 (all-to-all); grattafiori2024, section
 3.3.2 (two blocks each; all-gather); megatron-core, cp_comm_type (which of them can be hidden).
 """
 
@@ -23,9 +24,9 @@ from __future__ import annotations
 import numpy as np
 
 from foretrain.plan.plan import ContextExchange
-from foretrain.plan.table import Column, PlanTable
+from foretrain.plan.table import Column, Flags, PlanTable
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
-from foretrain.workload.graph import Operators
+from foretrain.workload.graph import Floats, Operators
 
 
 def share(operators: Operators, plans: PlanTable) -> Share:
@@ -71,10 +72,44 @@ def transfers(operators: Operators, plans: PlanTable) -> tuple[Transfer, ...]:
     )
 
 
+def _rounds(plans: PlanTable) -> Floats:
+    """Blocks of keys and values that come round to a member of a ring. [plan]"""
+    rounds: Floats = (plans.context - 1.0) * (plans.exchange == ContextExchange.RING)
+    return rounds
+
+
+def block_kernels(operators: Operators, plans: PlanTable, *, kinds: int) -> Floats:
+    """Kernels that attend to blocks that come round, and merge the results. [kind, plan]
+
+    Source: liu2023, section 3.
+    """
+    return 2.0 * _rounds(plans) * _by_kind(operators.keys > 0, operators, kinds=kinds)
+
+
+def merged(operators: Operators, plans: PlanTable, phase: Phase, *, kinds: int) -> Floats:
+    """Values that a member adds to others as blocks come round, of all of them. [kind, plan]
+
+    Forward these are the outputs of all queries of a member, each scaled by what its block weighs;
+    backward the gradients of its queries, and those of keys and values that pass through.
+
+    Source: liu2023, section 3; transformer-engine, context_parallel.py (corrections of outputs).
+    """
+    values = operators.queries / 2.0 + operators.keys * (phase is Phase.BACKWARD)
+    added = _by_kind(values * (operators.keys > 0), operators, kinds=kinds)
+    return _rounds(plans) * (added * plans.micro_batch / (plans.tensor * plans.context))
+
+
+def _by_kind(values: Floats | Flags, operators: Operators, *, kinds: int) -> Floats:
+    """Values of operators, added up by the kind of layer that they stand in. [kind, 1]"""
+    total = np.zeros((kinds, 1))
+    np.add.at(total, np.asarray(operators.layer, np.intp), values)
+    return total
+
+
 def _transfer(
     phase: Phase,
     pattern: Pattern,
-    values: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+    values: Floats,
     *,
     times: Column | float,
 ) -> Transfer:

@@ -16,7 +16,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.plan.plan import Schedule
+from foretrain.plan.plan import NamedCut, Schedule, cut_into
 from foretrain.plan.table import Column, PlanTable
 from foretrain.step.schedules import SCHEDULES
 from foretrain.workload.graph import Model
@@ -48,9 +48,10 @@ Way = tuple[int, Sizes]
 """Stages, and the layers of each chunk in the model's order."""
 
 
-def even(model: Model, chunks: int) -> Sizes:
-    """The same number of layers in every chunk."""
-    return (model.cuttable_layers // chunks,) * chunks
+def named(model: Model, cut: NamedCut, *, pipeline: int, chunks: int) -> Sizes:
+    """Layers of every chunk by a rule; even ones where it cuts nothing, which no plan has."""
+    sizes = cut_into(cut, model.cuttable_layers, pipeline=pipeline, chunks=chunks)
+    return sizes or (model.cuttable_layers // chunks,) * chunks
 
 
 def stage_layers(model: Model, pipeline: int, sizes: Sizes) -> list[Counts]:
@@ -65,7 +66,9 @@ def _shape(model: Model) -> Shape:
 def _stage_layers(shape: Shape, pipeline: int, sizes: Sizes) -> list[Counts]:
     every = np.arange(len(shape))
     kinds = np.repeat(every, [repeats for repeats, _ in shape])
-    cuttable = np.flatnonzero([shape[kind][1] for kind in kinds])
+    # What follows the last layer that can be cut may be a chunk of its own.
+    found = np.flatnonzero([shape[kind][1] for kind in kinds])
+    cuttable = np.append(found, found[-1] + 1)
     bounds = cuttable[np.cumsum(sizes, dtype=np.intp)[:-1]]
     before = np.zeros((len(kinds) + 1, len(shape)), int)
     before[1:] = np.cumsum(kinds[:, np.newaxis] == every, axis=0)

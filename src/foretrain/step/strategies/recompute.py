@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from foretrain.plan.plan import Offload, Recompute, Sharding
 from foretrain.plan.table import Column, PlanTable
+from foretrain.workload.eager import FP32_BYTES, Kernels
 from foretrain.workload.graph import Model
 
 
@@ -65,6 +66,18 @@ def kept(
     return np.where(plans.recompute == Recompute.SELECTIVE, everything - dropped, full)
 
 
+def handed_on(keeps: Kernels | None, values: Column, *, width: float) -> Column:
+    """Bytes of a sample that a layer keeps which is computed again. [kind, 1]
+
+    Args:
+        keeps: what is fused of a model that runs operation by operation; None of the library's.
+        values: that it is handed by the layer before it.
+        width: bytes of one value.
+    """
+    wide = keeps is not None and (keeps.wide_stream or keeps.autocast)
+    return values * (max(width, FP32_BYTES) if wide else width)
+
+
 Flags = NDArray[np.bool_]
 
 
@@ -84,7 +97,8 @@ def of_gradients(plans: PlanTable) -> Flags:
     return leave
 
 
-def of_activations(plans: PlanTable) -> Flags:
-    """Whether activations wait on the host. [plan]"""
-    away: Flags = plans.offload >= Offload.ACTIVATIONS
-    return away
+def of_activations(model: Model, plans: PlanTable) -> Column:
+    """Part of the layers whose activations wait on the host. [plan]"""
+    layers = plans.offload_layers
+    part = np.where(layers > 0, layers / model.cuttable_layers, 1.0)
+    return np.where(plans.offload >= Offload.ACTIVATIONS, part, 0.0)

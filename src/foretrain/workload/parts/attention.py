@@ -83,6 +83,7 @@ def core(shape: Core) -> tuple[Operator, ...]:
         kind=OperatorKind.FUSED_ATTENTION,
         flop=flop,
         backward_flop=FLASH_BACKWARD_PRODUCTS * flop,
+        exponentials=shape.pairs * shape.heads,
         forward=Size(values=ends * shape.both_widths),
         backward=Size(values=2 * ends * shape.both_widths),
         kept=Size(fixed=4 * shape.heads * shape.queries),

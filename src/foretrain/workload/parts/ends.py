@@ -173,6 +173,8 @@ def lookup(shape: Embedding, stream: HiddenStates) -> Operator:
         weights=shape.vocabulary * width,
         forward=Size(values=2 * values),
         backward=Size(values=3 * values),
+        # Beside itself, what hands a batch over: cut, shifted, masked, with positions.
+        kernels=3,
         split=Split.DEPTH,
         units=shape.vocabulary,
         unit="vocabulary rows",

@@ -1,35 +1,16 @@
-"""What counts: money and energy, the value of a plan among trade-offs, the limits that it keeps."""
+"""What counts in a search: the value of a plan, its trade-offs, the limits that it keeps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.cluster.cluster import Cluster
-from foretrain.plan.study import Limit, Objective, Study
-from foretrain.plan.table import Column, Flags
-
-Number = TypeVar("Number", float, Column)
-
-
-def cost(cluster: Cluster, seconds: Number, *, devices: Number) -> Number | None:
-    """Dollars for so many devices of a cluster; None without a price. [plan]"""
-    return None if cluster.price is None else cluster.price * devices * seconds
-
-
-def energy(cluster: Cluster, seconds: Number, *, devices: Number) -> Number | None:
-    """Joules of the building for the nodes of so many devices; None without power figures. [plan]
-
-    An upper bound: a training that waits draws less than the rated power.
-    """
-    if cluster.node_power is None:
-        return None
-    nodes = devices / cluster.node_devices
-    return cluster.node_power * cluster.power.pue * nodes * seconds
-
+from foretrain.cluster.cluster import Cluster, cost, energy
+from foretrain.plan.study import Objective, Study
+from foretrain.plan.table import Column
+from foretrain.step.estimate import Over, over_job_limits
 
 Floats = NDArray[np.float64]
 
@@ -93,19 +74,3 @@ def over_limits(study: Study, cluster: Cluster, *, devices: Column, seconds: Col
         return {}
     whole = seconds * (samples / study.workload.global_batch)
     return over_job_limits(study.limit, cluster, devices=devices, seconds=whole)
-
-
-def over_job_limits(limit: Limit, cluster: Cluster, *, devices: Column, seconds: Column) -> Over:
-    """Which plans break each limit with the seconds of a whole job; nan breaks none. [plan]"""
-    over: Over = {}
-    if limit.deadline is not None:
-        over["deadline"] = seconds > limit.deadline
-    if limit.cost is not None:
-        dollars = cost(cluster, seconds, devices=devices)
-        if dollars is not None:
-            over["cost limit"] = dollars > limit.cost
-    return over
-
-
-Over = dict[str, Flags]
-"""Plans that break a limit, by its name. [plan]"""

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.small import cluster, gpt_study
 
 from foretrain.plan.study import Limit, Objective
-from foretrain.step.objective import over_job_limits, over_limits, value
+from foretrain.search.objective import over_limits, value
+from foretrain.step.estimate import over_job_limits
 
 PLACE = cluster(nodes=4, node_devices=8)
 columns = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=5).map(np.array)

@@ -1,0 +1,48 @@
+"""`foretrain init`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from foretrain.app.question import Batch, Image, On, Sequence_, Settings
+
+Model = Annotated[str | None, typer.Option("--model", help="Of the library, or a config.json.")]
+Where = Annotated[Path, typer.Argument(metavar="[FILE]", help="Where to write it.")]
+
+
+def init(
+    file: Where = Path("study.toml"),
+    *,
+    model: Model = None,
+    on: On = None,
+    batch: Batch = None,
+    sequence: Sequence_ = None,
+    image: Image = None,
+    settings: Settings = None,
+) -> None:
+    """Write a first study, to go on from."""
+    from foretrain.app.output import check_page, tell
+    from foretrain.errors import InputError
+    from foretrain.study.settings import with_settings
+    from foretrain.study.spoken import BATCH, DEVICES, MODEL, SEQUENCE, spoken, written_study
+    from foretrain.study.study import study_from
+    from foretrain.study.writing import write_text
+
+    if file.exists():
+        raise InputError(f"{file} is there already. Name another file.")
+    check_page(file, Path(), option="init")
+    told = spoken(
+        model or MODEL,
+        on=on or DEVICES,
+        batch=batch or BATCH,
+        sequence=sequence or (None if image else SEQUENCE),
+        image=image,
+    )
+    document = with_settings(told, settings or ())
+    study_from(document, str(file))
+    write_text(file, written_study(document))
+    tell(f"Wrote {file}.")
+    tell(f"Next       foretrain search {file}")

@@ -1,0 +1,182 @@
+"""How commands are asked: about a study in a file, or about a model in one line.
+
+What completes a line in a shell.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from foretrain.plan.collective_study import CollectiveStudy
+    from foretrain.plan.study import Study
+
+
+def _models(incomplete: str) -> Iterable[str]:
+    """Studies in this folder and models of the library that begin so."""
+    from foretrain.workload.library.entries import entries
+
+    files = sorted(str(each) for each in Path().glob("*.toml"))
+    return [name for name in (*files, *entries()) if name.startswith(incomplete)]
+
+
+def _places(incomplete: str) -> Iterable[str]:
+    """Clusters and devices of the catalogue, behind the number that was typed."""
+    from foretrain.study.catalogue import names
+
+    typed = re.match(r"[0-9]+x", incomplete)
+    before = typed[0] if typed else ""
+    known = (*names()["clusters"], *names()["devices"])
+    return [f"{before}{name}" for name in known if f"{before}{name}".startswith(incomplete)]
+
+
+StudyOrModel = Annotated[
+    Path,
+    typer.Argument(
+        metavar="STUDY",
+        help="A study in TOML; files of a trainer; or a model, with --on.",
+        autocompletion=_models,
+    ),
+]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="DEVICES",
+        help='Without a file: "4xdgx-h100" (nodes), "8x RTX3090" (devices).',
+        autocompletion=_places,
+    ),
+]
+Batch = Annotated[int | None, typer.Option("--batch", min=1, help="Samples of a step.")]
+Sequence_ = Annotated[int | None, typer.Option("--sequence", min=1, help="Tokens of a sample.")]
+Image = Annotated[int | None, typer.Option("--image", min=1, help="Pixels per side of a picture.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Set a key of the study: plan.tensor=4. May be repeated."
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """What a line says of a question beside its study or model.
+
+    Attributes:
+        on: where.
+        batch: samples of a step.
+        sequence: tokens of a sample.
+        image: pixels per side of a sample.
+        settings: keys of the study that are set.
+    """
+
+    on: str | None = None
+    batch: int | None = None
+    sequence: int | None = None
+    image: int | None = None
+    settings: Sequence[str] = field(default=())
+
+    @property
+    def words(self) -> list[str]:
+        """The same as a shell is told it."""
+        said: dict[str, Any] = {
+            "--on": self.on,
+            "--batch": self.batch,
+            "--sequence": self.sequence,
+            "--image": self.image,
+        }
+        told = [str(word) for key, it in said.items() if it is not None for word in (key, it)]
+        return [*told, *(word for each in self.settings for word in ("--set", each))]
+
+
+def named(study: Path, said: Spoken) -> str:
+    """How the next command names the same question."""
+    return shlex.join([str(study), *said.words])
+
+
+def asked_study(study: Path, said: Spoken, *, free: bool = False) -> Study:
+    """The study in a file, or that of a model which the rest of the line says.
+
+    Args:
+        study: the file, or one of a trainer, or the model.
+        said: the rest of the line.
+        free: whether the plan in a file of a trainer is left open, for a search.
+
+    Raises:
+        InputError: with every problem of it.
+    """
+    from foretrain.study.study import read_study
+
+    found: Study = _launched(study, said, free=free) or _asked(study, said, read_study)
+    return found
+
+
+def asked_question(study: Path, said: Spoken) -> Study | CollectiveStudy:
+    """The same; a file may ask about a transfer too.
+
+    Raises:
+        InputError: with every problem of it.
+    """
+    from foretrain.study.collective_study import read_question
+
+    found: Study | CollectiveStudy = _launched(study, said) or _asked(study, said, read_question)
+    return found
+
+
+def _launched(study: Path, said: Spoken, *, free: bool = False) -> Study | None:
+    """The study of a launch script or a configuration; None of anything else."""
+    from foretrain.app.output import tell
+    from foretrain.study.launch_files import is_launch_file, read_launch_files
+    from foretrain.study.problems import told_of
+    from foretrain.study.reading import exists
+
+    if not (exists(study) and is_launch_file(study)):
+        return None
+    from foretrain.search.import_files import import_, settings_of, with_asked
+
+    sizes = {f"workload.{key}": it for key, it in _sizes(said).items() if it is not None}
+    with told_of(study):
+        files = with_asked(read_launch_files(study))
+        settings = {**settings_of(said.settings), **sizes}
+        found = import_(files, on=said.on or "", settings=settings)
+    left = len(found.not_understood)
+    more = f"; {left} options are not understood: foretrain import {study}" if left else ""
+    tell(f"{study}: read as {found.trainer}{more}.")
+    return found.question(free=free)
+
+
+def _asked(study: Path, said: Spoken, read: Callable[..., Any]) -> Any:  # noqa: ANN401 - as read
+    from foretrain.errors import InputError
+    from foretrain.study.reading import exists
+    from foretrain.study.settings import with_settings
+    from foretrain.study.spoken import WHERE, spoken
+    from foretrain.study.study import study_from
+    from foretrain.workload.library.entries import known
+
+    in_file = said.on is None and (exists(study) or study.suffix == ".toml" or not said.words)
+    if not in_file:
+        document = spoken(
+            str(study), on=said.on, batch=said.batch, sequence=said.sequence, image=said.image
+        )
+        return study_from(with_settings(document, said.settings), WHERE)
+    if said.on is None and not exists(study) and known(str(study)) is not None:
+        raise InputError(
+            f"there is no file {study}; it is a model of the library. Say where and how: "
+            f"{study} --on 4xdgx-h100 --batch 256 --sequence 4096."
+        )
+    settings = [
+        *said.settings,
+        *(f"workload.{key}={it}" for key, it in _sizes(said).items() if it is not None),
+    ]
+    return read(study, settings=settings) if settings else read(study)
+
+
+def _sizes(said: Spoken) -> dict[str, int | None]:
+    return {"global_batch": said.batch, "sequence": said.sequence, "image": said.image}

@@ -1,0 +1,106 @@
+"""The report of `compare`: two questions side by side, and what each difference costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from foretrain.plan.study import Study
+from foretrain.search.explain.compared import Comparison, Departure, PartChange, SideOfTwo
+from foretrain.show.report import AnswerReport, Note, Paper, ReportSection
+from foretrain.show.table import Fact, table
+from foretrain.show.words import count, percent, signed, signed_percent, span, written
+from foretrain.step.facts import ROUNDING
+from foretrain.units import BYTES, DOLLARS, SECONDS
+
+Two = tuple[Study, Study]
+
+
+def compare_report(studies: Two, answer: Comparison) -> AnswerReport:
+    """What is said of a comparison."""
+    one, other = answer.first, answer.second
+    facts = (
+        _side("First", studies[0], one),
+        _takes(one),
+        _side("Second", studies[1], other),
+        _takes(other),
+        *_difference(answer),
+    )
+    return AnswerReport(
+        kind="Compared",
+        title="What differs, and what it costs",
+        sections=(
+            ReportSection(name="two", title="", body=(facts,)),
+            _ways(answer.departures, step=one.estimate.step_time),
+            _parts(answer.parts, step=one.estimate.step_time),
+        ),
+        coefficients=True,
+    )
+
+
+def after_compare(_studies: object, answer: object) -> tuple[Fact, ...]:
+    """What to ask next."""
+    assert isinstance(answer, Comparison), "another answer than a comparison"
+    return (Fact(label="All of it", text="foretrain compare {study} --more"),)
+
+
+def _side(name: str, study: Study, side: SideOfTwo) -> Fact:
+    where = f"{count(side.nodes, 'node')} of {side.cluster}"
+    proposed = "proposed by a search" * side.proposed
+    return Fact(
+        label=name, text=f"{study.workload.model.name} on {where}: {side.plan}", more=proposed
+    )
+
+
+def _takes(side: SideOfTwo) -> Fact:
+    found = side.estimate
+    cost = "" if found.cost_per_step is None else f", {written(DOLLARS, found.cost_per_step)}"
+    speed = f"{found.samples_per_second:,.3g} samples/s"
+    memory = f"{written(BYTES, found.memory.total)} per device"
+    return Fact(
+        label="",
+        text=f"{written(SECONDS, found.step_time)} per step{cost}, {memory}, {speed}",
+        more=span(found.step_time_low, found.step_time_high, SECONDS),
+    )
+
+
+def _difference(answer: Comparison) -> tuple[Fact, ...]:
+    """The difference of the steps, its interval, and what of their errors cancels."""
+    if not answer.departures:
+        return (Fact(label="Differs", text="nothing: the two are one question"),)
+    ends = (
+        f"{signed(SECONDS, answer.time_low)} to {signed(SECONDS, answer.time_high)}, "
+        f"{signed_percent(answer.ratio_low - 1.0)} to {signed_percent(answer.ratio_high - 1.0)}"
+    )
+    text = f"{signed(SECONDS, answer.time)}, {signed_percent(answer.ratio - 1.0)}"
+    return (
+        Fact(label="Differs", text=f"{text} per step", more=ends),
+        Fact(label="Cancels", text=answer.shared),
+    )
+
+
+def _ways(found: Sequence[Departure], *, step: float) -> ReportSection:
+    """What each difference costs; the rounding of floats is left out."""
+    least = ROUNDING * step
+    tells = [it for it in found if it.what != "rounding" or abs(it.time) > least]
+    moves = [it for it in tells if abs(it.time) > least or it.memory or it.cost]
+    still = [it.what for it in tells if it not in moves]
+    shown = ("step_change", "step_cost", "device_memory", "what", "before", "after")
+    note = (Note(f"These cost nothing: {', '.join(still)}."),) if still else ()
+    title = "What each difference costs, one after another"
+    return ReportSection(name="departures", title=title, body=(table(moves, *shown), *note))
+
+
+def _parts(found: Sequence[PartChange], *, step: float) -> ReportSection:
+    """Where in the step the two differ."""
+    shown = [each for each in found if abs(each.second - each.first) > ROUNDING * step]
+    few = [each for each in shown if abs(each.second - each.first) > SMALL * step]
+    title = f"Where in the step: parts that differ by {percent(SMALL)} of the first or more"
+    return ReportSection(
+        name="parts",
+        title=title,
+        body=(table(few, "part", "first", "second", "more"), Paper(table(shown))),
+    )
+
+
+SMALL = 0.01
+"""Share of the first step below which a part is told only to who asks for more."""

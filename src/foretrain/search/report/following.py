@@ -1,0 +1,39 @@
+"""What to ask after an answer: commands in which {study} stands for the question."""
+
+from __future__ import annotations
+
+from foretrain.search.explain.explained import Explained
+from foretrain.search.result import SearchResult
+from foretrain.show.table import Fact
+from foretrain.show.words import percent
+
+
+def after_search(_study: object, answer: object) -> tuple[Fact, ...]:
+    """Of what a search proposes: which plan is safer, what limits the first, why not another."""
+    assert isinstance(answer, SearchResult), "another answer than that of a search"
+    return (
+        *_safer(answer),
+        Fact(label="Explain", text="foretrain explain {study}"),
+        Fact(label="Why not", text="foretrain search {study} --why-not tp8"),
+    )
+
+
+def _safer(answer: SearchResult) -> tuple[Fact, ...]:
+    """The plan that surely fits, where the first is not that one."""
+    named = [each for each in answer.plans if "safest" in each.name]
+    if not named or named[0] is answer.plans[0]:
+        return ()
+    safest = named[0]
+    place = answer.plans.index(safest) + 1
+    likely = percent(safest.estimate.memory.probability_fits)
+    return (Fact(label="Safer", text=f"plan {place}, which fits with {likely}"),)
+
+
+def after_explain(_study: object, answer: object) -> tuple[Fact, ...]:
+    """Of a plan that was explained: is there a better one, and how does it go?"""
+    assert isinstance(answer, Explained), "another answer than an explanation"
+    best = Fact(label="Search", text="foretrain search {study}", more="leave plan keys out")
+    return (
+        *((best,) * (not answer.proposed)),
+        Fact(label="All of it", text="foretrain explain {study} --more"),
+    )

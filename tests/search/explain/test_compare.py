@@ -1,0 +1,151 @@
+"""Comparisons: a way whose parts add up, nothing between a question and itself, shared errors."""
+
+from dataclasses import replace
+
+import pytest
+
+from foretrain.plan.plan import Plan
+from foretrain.plan.study import Space
+from foretrain.search.explain.compare import closed, compare
+from foretrain.search.explain.compared import Departure
+from foretrain.search.explain.departures import PinnedPlan, aspects
+from foretrain.step.estimate import estimate
+from foretrain.study.study import study_from
+
+BASE = {
+    "workload": {
+        "model": "llama-3-8b",
+        "sequence": 4096,
+        "global_batch": 64,
+        "precision": "bf16",
+        "optimizer": "adamw",
+    },
+    "cluster": {"name": "dgx-h100", "nodes": 2},
+    "plan": {"tensor": 4, "pipeline": 2, "micro_batch": 1},
+}
+
+
+def asked(**sections):
+    document = {name: {**body, **sections.get(name, {})} for name, body in BASE.items()}
+    beside = {name: body for name, body in sections.items() if name not in BASE}
+    return study_from({**document, **beside}, "study")
+
+
+ONE = asked()
+OTHERS = {
+    "plan": asked(plan={"tensor": 2, "pipeline": 2, "micro_batch": 2, "sharding": "optimizer"}),
+    "nodes": asked(cluster={"nodes": 4}),
+    "devices": asked(cluster={"name": "dgx-a100"}),
+    "batch": asked(workload={"global_batch": 128}),
+    "sequence": asked(workload={"sequence": 8192}),
+    "model": asked(
+        workload={"model": "mixtral-8x7b"}, plan={"expert": 4, "sequence_parallel": True}
+    ),
+    "trainer": asked(trainer={"name": "megatron-bridge"}),
+    "price": asked(cluster={"price": "9.5 USD/h"}),
+    "all": asked(
+        workload={"model": "qwen2.5-32b", "precision": "fp8", "global_batch": 96},
+        cluster={"nodes": 8},
+        plan={"tensor": 8, "pipeline": 4, "recompute": "full", "sharding": "optimizer"},
+    ),
+}
+ANSWERS = {name: compare(ONE, other) for name, other in OTHERS.items()}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_each_difference_costs_adds_up_to_the_difference_to_the_last_bit(name):
+    answer = ANSWERS[name]
+    here, there = answer.first.estimate, answer.second.estimate
+    time = cost = memory = 0.0
+    for each in answer.departures:
+        time, memory = time + each.time, memory + each.memory
+        cost += each.cost or 0.0
+    assert time == answer.time == there.step_time - here.step_time
+    assert memory == answer.memory == there.memory.total - here.memory.total
+    assert cost == answer.cost == there.cost_per_step - here.cost_per_step
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_two_are_what_estimates_say(name):
+    assert ANSWERS[name].first.estimate.step_time == estimate(ONE).step_time
+    second = ANSWERS[name].second.estimate
+    assert second.step_time == pytest.approx(estimate(OTHERS[name]).step_time, rel=1e-3)
+
+
+@pytest.mark.parametrize("study", [ONE, OTHERS["trainer"], replace(ONE, space=Space())])
+def test_between_a_question_and_itself_there_is_nothing(study):
+    answer = compare(study, study)
+    assert answer.departures == ()
+    assert answer.parts == ()
+    assert (answer.time, answer.time_low, answer.time_high) == (0.0, 0.0, 0.0)
+    assert (answer.ratio, answer.ratio_low, answer.ratio_high) == (1.0, 1.0, 1.0)
+    assert (answer.cost, answer.memory) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_way_back_costs_the_opposite(name):
+    back = compare(OTHERS[name], ONE)
+    assert back.time == -ANSWERS[name].time
+    assert back.ratio == pytest.approx(1.0 / ANSWERS[name].ratio)
+
+
+def test_every_difference_is_named_by_the_key_of_a_study():
+    told = " ".join(each.what for each in ANSWERS["all"].departures)
+    for key in ("workload.model", "workload.precision", "cluster.nodes", "plan.recompute"):
+        assert key in told
+
+
+def test_differences_that_need_each_other_are_made_together():
+    [first] = [each for each in ANSWERS["plan"].departures if "plan.tensor" in each.what]
+    assert "plan.data" in first.what
+
+
+def test_a_price_costs_money_and_no_time():
+    [only] = ANSWERS["price"].departures
+    assert only.what == "cluster.price"
+    assert only.time == 0.0
+    assert only.cost > 0.0
+
+
+def test_errors_that_plans_share_cancel():
+    """The interval of a difference is narrower than that of two predictions of strangers."""
+    kin, strangers = ANSWERS["plan"], ANSWERS["devices"]
+    assert kin.ratio_high / kin.ratio_low < strangers.ratio_high / strangers.ratio_low
+    here, there = kin.first.estimate, kin.second.estimate
+    apart = there.step_time_high / here.step_time_low / (there.step_time_low / here.step_time_high)
+    assert kin.ratio_high / kin.ratio_low < apart
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_interval_holds_the_difference(name):
+    answer = ANSWERS[name]
+    assert answer.time_low <= answer.time <= answer.time_high
+    assert answer.ratio_low <= answer.ratio <= answer.ratio_high
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_parts_that_differ_add_up_to_the_difference(name):
+    answer = ANSWERS[name]
+    more = sum(each.second - each.first for each in answer.parts)
+    assert more == pytest.approx(answer.time, rel=1e-9, abs=1e-12)
+
+
+def test_what_rounding_leaves_is_told_apart():
+    ways = tuple(
+        Departure(what="x", before="", after="", time=time, cost=None, memory=0.0)
+        for time in (0.1, 0.2)
+    )
+    found = closed(ways, time=0.3, cost=None, memory=0.0)
+    assert found[-1].what == "rounding"
+    assert sum(each.time for each in found) == 0.3
+    assert closed((), time=0.0, cost=None, memory=0.0) == ()
+
+
+def test_every_field_of_a_plan_that_differs_is_an_aspect():
+    one = PinnedPlan(study=ONE, plan=Plan(data=2, tensor=4, pipeline=2))
+    other = PinnedPlan(study=ONE, plan=Plan(data=4, tensor=2, pipeline=2, micro_batch=2))
+    assert [each.what for each in aspects(one, other)] == [
+        "plan.data",
+        "plan.tensor",
+        "plan.micro_batch",
+    ]
