@@ -92,6 +92,7 @@ def one(draw, asked):
     recompute = Recompute[
         draw.choice([it for it in able("recompute") or ("none",) if it != "layers"]).upper()
     ]
+    offloads = [it for it in able("offload") or ("none",) if it != "layers"]
     experts = bool(asked.workload.model.experts)
     cut = "even"
     if pipeline > 2 and "listed" in (able("cuts") or ()) and draw.random() < 0.3:
@@ -115,7 +116,7 @@ def one(draw, asked):
         recompute_layers=draw.choice((0, 0, layers // 2))
         if recompute is Recompute.FULL and "layers" in (able("recompute") or ())
         else 0,
-        offload=Offload[draw.choice(able("offload") or ("none",)).upper()]
+        offload=Offload[draw.choice(offloads).upper()]
         if draw.random() < 0.3
         else Offload.NONE,
         attention=draw.choice(tuple(Attention)),
