@@ -180,7 +180,8 @@ def files_of(
     if SHARDING in quiet:
         facts = {**facts, SHARDING: "none"}
     wrote = write(facts, Tongues(trainer), quiet)
-    refused = [*against(trainer, plan), *_refused(wrote, trainer)]
+    # What an entry rules out, its options need not say too.
+    refused = against(trainer, plan) or [*_refused(wrote, trainer)]
     if refused:
         raise InputError("\n".join(dict.fromkeys(refused)))
     start = _start(study, trainer, wrote, comments=comments, name=name)
