@@ -116,9 +116,7 @@ def one(draw, asked):
         recompute_layers=draw.choice((0, 0, layers // 2))
         if recompute is Recompute.FULL and "layers" in (able("recompute") or ())
         else 0,
-        offload=Offload[draw.choice(offloads).upper()]
-        if draw.random() < 0.3
-        else Offload.NONE,
+        offload=Offload[draw.choice(offloads).upper()] if draw.random() < 0.3 else Offload.NONE,
         attention=draw.choice(tuple(Attention)),
         schedule=Schedule.ONE_F_ONE_B if draw.random() < 0.8 else draw.choice(tuple(Schedule)),
         cut=cut,
