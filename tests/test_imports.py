@@ -39,6 +39,7 @@ ONLY_IN = {
     "rich": {"app", "show"},
     "jinja2": {"show"},
     "plotly": set(),
+    "yaml": {"study"},
     "batchcast": {"ensemble"},
 }
 

@@ -37,12 +37,14 @@ from foretrain.plan.collective_study import CollectiveStudy as CollectiveStudy
 from foretrain.plan.plan import Plan as Plan
 from foretrain.plan.study import Space as Space, Study as Study
 from foretrain.search.answers import Answers as Answers
+from foretrain.search.export import Exported as Exported, export as export
 from foretrain.search.explain.compare import compare as compare
 from foretrain.search.explain.compared import Comparison as Comparison
 from foretrain.search.explain.explain import explain as explain
 from foretrain.search.explain.explained import Explained as Explained
 from foretrain.search.explain.finding import Finding as Finding, Measured as Measured
 from foretrain.search.explain.findings import findings as findings
+from foretrain.search.import_files import Imported as Imported, import_ as import_
 from foretrain.search.largest import Largest as Largest, largest as largest
 from foretrain.search.mixed import mixed as mixed
 from foretrain.search.result import SearchResult as SearchResult, WhyNot as WhyNot
@@ -56,6 +58,10 @@ from foretrain.study.collective_study import read_collective_study as read_colle
 from foretrain.study.calibration import read_calibration as read_calibration
 from foretrain.study.ensemble_study import read_ensemble_study as read_ensemble_study
 from foretrain.study.entries import CatalogueResult as CatalogueResult
+from foretrain.study.launch_files import (
+    LaunchFile as LaunchFile,
+    read_launch_files as read_launch_files,
+)
 from foretrain.study.measurements import read_measurements as read_measurements
 from foretrain.study.queue_study import read_queue_study as read_queue_study
 from foretrain.study.study import read_study as read_study, study_from as study_from

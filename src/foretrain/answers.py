@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from keyword import iskeyword
 from typing import Final, NamedTuple
 
 
@@ -34,8 +35,8 @@ class Answer(NamedTuple):
 
     @property
     def function(self) -> str:
-        """Its name in Python."""
-        return self.name.replace("-", "_")
+        """Its name in Python, which keeps some words for itself."""
+        return self.name.replace("-", "_") + "_" * iskeyword(self.name)
 
     def __call__(self, question: object, **more: object) -> object:
         """The answer to a question."""
@@ -79,6 +80,13 @@ ANSWERS: Final = (
         then="search.report.compare:after_compare",
     ),
     Answer("mixed", "search.mixed", "step.pair:MixedResult", "search.report.mixed:mixed_report"),
+    Answer("export", "search.export", "search.export:Exported", "search.export:export_report"),
+    Answer(
+        "import",
+        "search.import_files",
+        "search.import_files:Imported",
+        "search.import_files:import_report",
+    ),
     Answer("scale", "queueing.scale", "queueing.scaled:Scaled", "queueing.report:scale_report"),
     Answer("simulate", "jobs.simulate", "jobs.result:Simulated", "jobs.report:simulate_report"),
     Answer(

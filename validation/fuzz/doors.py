@@ -88,6 +88,36 @@ def estimated(path: Path) -> None:
     shown(study, answer)
 
 
+LAUNCH_FILES: Final = Path(__file__).parents[2] / "tests" / "launch" / "files"
+FORMS: Final = {".toml": "toml", ".json": "json"}
+
+
+def imported(path: Path) -> None:
+    """A file of a trainer, and the study that it becomes where it leaves nothing open."""
+    from foretrain.search.import_files import import_, with_asked
+    from foretrain.study.launch_files import is_launch_file, read_launch_files
+
+    is_launch_file(path)
+    files = with_asked(read_launch_files(path))
+    answer = import_(files, on="dgx-h100")
+    shown(files, answer)
+    if not answer.missing:
+        answer.question(free=True)
+
+
+def _launch_files() -> tuple[Seed, ...]:
+    names = (
+        *("megatron-mixtral-8x7b.sh", "bloom-176b.slurm", "transformers-zero3.json"),
+        *("titan-llama3-70b-pipelined.toml", "foundry-mpt-7b.yaml", "nemo-gpt3-175b.yaml"),
+        *("trainjob-megatron.yaml", "skypilot-torchtitan.yaml", "accelerate-nd-parallel.yaml"),
+    )
+    files = [LAUNCH_FILES / name for name in names]
+    return tuple(
+        Seed(name=it.name, text=it.read_text("utf-8"), form=FORMS.get(it.suffix, "lines"))
+        for it in files
+    )
+
+
 def brought(kind: str) -> Use:
     """A file of a user's own entries, beside sound ones of the other kind."""
     from foretrain.study.reading import read_bytes
@@ -427,6 +457,16 @@ def doors() -> tuple[Door, ...]:
             ),
             use=searched,
             share=5,
+        ),
+        Door(
+            name="launch",
+            reads=(
+                "study/launch_files.py:read_launch_files",
+                "study/launch_files.py:is_launch_file",
+            ),
+            seeds=_launch_files(),
+            use=imported,
+            share=4,
         ),
         Door(
             name="own-devices",

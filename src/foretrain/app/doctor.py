@@ -54,7 +54,7 @@ class Diagnosis:
         return all(check.health is not Health.FAIL for check in self.checks)
 
 
-NEEDED: Final = ("jinja2", "numpy", "pydantic", "rich", "scipy", "typer")
+NEEDED: Final = ("jinja2", "numpy", "pydantic", "pyyaml", "rich", "scipy", "typer")
 OLDEST_PYTHON: Final = (3, 11)
 
 USES: Final = {

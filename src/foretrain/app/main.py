@@ -21,6 +21,7 @@ from foretrain.app.commands.doctor import doctor
 from foretrain.app.commands.ensemble import ensemble
 from foretrain.app.commands.explain import explain
 from foretrain.app.commands.init import init
+from foretrain.app.commands.launch import export, import_
 from foretrain.app.commands.mcp import mcp
 from foretrain.app.commands.scale import scale
 from foretrain.app.commands.schema import schema
@@ -67,6 +68,8 @@ for command in (
     mcp,
 ):
     app.command()(command)
+app.command()(export)
+app.command("import")(import_)
 app.add_typer(ensemble, name="ensemble")
 
 

@@ -317,7 +317,8 @@ def _drawn(report: RenderableType) -> list[str]:
 
     paper = TextIOWrapper(BytesIO(), encoding=sys.stdout.encoding or "utf-8", errors="replace")
     terminal = Console().is_terminal
-    Console(file=paper, force_terminal=terminal, highlight=False).print(Legible(report))
+    # What is wider than the terminal was meant to be: a file's line stays whole.
+    Console(file=paper, force_terminal=terminal, highlight=False).print(Legible(report), crop=False)
     paper.seek(0)
     lines = paper.read().strip("\n").splitlines()
     return lines if terminal else [*map(str.rstrip, lines)]

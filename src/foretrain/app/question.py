@@ -41,7 +41,7 @@ StudyOrModel = Annotated[
     Path,
     typer.Argument(
         metavar="STUDY",
-        help="A study in TOML; or a model, with --on.",
+        help="A study in TOML; files of a trainer; or a model, with --on.",
         autocompletion=_models,
     ),
 ]
@@ -101,15 +101,20 @@ def named(study: Path, said: Spoken) -> str:
     return shlex.join([str(study), *said.words])
 
 
-def asked_study(study: Path, said: Spoken) -> Study:
+def asked_study(study: Path, said: Spoken, *, free: bool = False) -> Study:
     """The study in a file, or that of a model which the rest of the line says.
+
+    Args:
+        study: the file, or one of a trainer, or the model.
+        said: the rest of the line.
+        free: whether the plan in a file of a trainer is left open, for a search.
 
     Raises:
         InputError: with every problem of it.
     """
     from foretrain.study.study import read_study
 
-    found: Study = _asked(study, said, read_study)
+    found: Study = _launched(study, said, free=free) or _asked(study, said, read_study)
     return found
 
 
@@ -121,8 +126,30 @@ def asked_question(study: Path, said: Spoken) -> Study | CollectiveStudy:
     """
     from foretrain.study.collective_study import read_question
 
-    found: Study | CollectiveStudy = _asked(study, said, read_question)
+    found: Study | CollectiveStudy = _launched(study, said) or _asked(study, said, read_question)
     return found
+
+
+def _launched(study: Path, said: Spoken, *, free: bool = False) -> Study | None:
+    """The study of a launch script or a configuration; None of anything else."""
+    from foretrain.app.output import tell
+    from foretrain.study.launch_files import is_launch_file, read_launch_files
+    from foretrain.study.problems import told_of
+    from foretrain.study.reading import exists
+
+    if not (exists(study) and is_launch_file(study)):
+        return None
+    from foretrain.search.import_files import import_, settings_of, with_asked
+
+    sizes = {f"workload.{key}": it for key, it in _sizes(said).items() if it is not None}
+    with told_of(study):
+        files = with_asked(read_launch_files(study))
+        settings = {**settings_of(said.settings), **sizes}
+        found = import_(files, on=said.on or "", settings=settings)
+    left = len(found.not_understood)
+    more = f"; {left} options are not understood: foretrain import {study}" if left else ""
+    tell(f"{study}: read as {found.trainer}{more}.")
+    return found.question(free=free)
 
 
 def _asked(study: Path, said: Spoken, read: Callable[..., Any]) -> Any:  # noqa: ANN401 - as read

@@ -14,6 +14,7 @@ from foretrain.show.report import (
     Note,
     Pieces,
     Strong,
+    Verbatim,
 )
 from foretrain.show.table import Table, table
 from foretrain.show.words import percent, written
@@ -57,6 +58,7 @@ TEMPLATES = {
     Note: "note",
     Strong: "strong",
     Bullets: "bullets",
+    Verbatim: "verbatim",
     tuple: "facts",
     Pieces: "pieces",
     Table: "table",

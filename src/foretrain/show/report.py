@@ -32,6 +32,13 @@ class Bullets:
     texts: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """A text whose lines stay as they are, however long."""
+
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pieces:
     """Pieces of a whole, each with its amount and share.
@@ -99,7 +106,9 @@ class Medium(Enum):
 
 
 Wrapped = Screen | Brief | Paper | More
-Block = str | Note | Strong | Bullets | tuple[Fact, ...] | Pieces | Table | Drawing | Wrapped
+Block = (
+    str | Note | Strong | Bullets | Verbatim | tuple[Fact, ...] | Pieces | Table | Drawing | Wrapped
+)
 
 LEFT_OUT: Mapping[Medium, type | UnionType] = MappingProxyType(
     {

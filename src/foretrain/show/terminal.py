@@ -17,7 +17,16 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from foretrain.errors import shortened
-from foretrain.show.report import AnswerReport, Block, Bullets, Medium, Note, Pieces, Strong
+from foretrain.show.report import (
+    AnswerReport,
+    Block,
+    Bullets,
+    Medium,
+    Note,
+    Pieces,
+    Strong,
+    Verbatim,
+)
 from foretrain.show.table import Column, Fact, Table
 from foretrain.show.words import in_one_unit, percent, written
 
@@ -94,6 +103,19 @@ class TerminalBar:
         yield Segment(("#" if options.ascii_only else "█") * cells, BAR_STYLE)
 
 
+class _AsItIs:
+    """Lines that nobody folds, for they are copied from a terminal."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Called by rich."""
+        for line in self.text.splitlines():
+            yield Segment(line)
+            yield Segment.line()
+
+
 def drawn(report: AnswerReport, *, more: bool = False) -> Group:
     """What a terminal shows of a report; with `more` all that a page says in words."""
     lines: list[RenderableType] = []
@@ -107,7 +129,12 @@ def drawn(report: AnswerReport, *, more: bool = False) -> Group:
 
 def blocks(shown: Iterable[Block]) -> Group:
     """What a terminal shows of some blocks, one below the other."""
-    return Group(*(line for block in shown for line in _block(block)))
+    lines = (
+        line
+        for block in shown
+        for line in ([_AsItIs(block.text)] if isinstance(block, Verbatim) else _block(block))
+    )
+    return Group(*lines)
 
 
 def _block(block: Block) -> Iterator[RenderableType]:

@@ -29,7 +29,9 @@ Noun = TypeVar("Noun")
 Entry = dict[str, Any]
 ABOUT = ("family", "summary", "aliases", "like")
 OWN = (*ABOUT, "price")
-NESTED = ("can", "options", "habits", "flags")
+DIALECT = ("launch", "flags", "unset", "unread", "ignored")
+"""Tables of a trainer that another family has no use for."""
+NESTED = ("can", "options", "habits", *DIALECT)
 """Tables of which an entry that is like another one keeps the keys that it does not write."""
 
 FOLDERS: Mapping[str, str] = MappingProxyType(
@@ -227,6 +229,8 @@ def completed(entry: Entry, others: Mapping[str, Entry]) -> Entry:
     if "like" not in entry:
         return entry
     model = completed(others[entry["like"]], others)
+    if entry.get("family", model["family"]) != model["family"]:
+        model = {key: value for key, value in model.items() if key not in DIALECT}
     nested = {
         key: {**model.get(key, {}), **entry.get(key, {})}
         for key in NESTED

@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,6 +64,55 @@ def _table(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         raise _Twice(f"the key {as_written(twice)} was written before; write it once.")
     return found
+
+
+def from_yaml(text: str, where: str) -> dict[str, Any]:
+    """The keys of a YAML document of plain values; of several, the first.
+
+    Args:
+        text: of the document.
+        where: what to call it in messages.
+
+    Raises:
+        InputError: it cannot be read as YAML, is no table, or is out of all proportion.
+    """
+    import yaml
+
+    try:
+        found = next(yaml.load_all(text, Loader=_plain_yaml()), None)
+    except RecursionError:
+        raise InputError(f"{where}: is nested too deeply.") from None
+    except (yaml.YAMLError, ValueError) as error:
+        told = " ".join(str(error).split())
+        raise InputError(f"{where}: is not YAML: {told}.") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{where}: is not a table of keys and values.")
+    check_bounds(found, where)
+    return {str(key): value for key, value in found.items()}
+
+
+@cache
+def _plain_yaml() -> type[Any]:
+    """A reader of plain values that refuses aliases, by which a line becomes gigabytes.
+
+    Numbers such as 1e-5 stay texts, as YAML 1.1 has them.
+    """
+    import yaml
+
+    class PlainYaml(yaml.SafeLoader):  # type: ignore[misc]
+        """Dates stay texts, tags of programs too."""
+
+        def compose_node(self, parent: Any, index: Any) -> Any:  # noqa: ANN401 - as yaml has it
+            if self.check_event(yaml.AliasEvent):
+                event = self.peek_event()
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the alias *{event.anchor} is not read", event.start_mark
+                )
+            return super().compose_node(parent, index)
+
+    PlainYaml.add_multi_constructor("!", lambda loader, suffix, node: None)
+    PlainYaml.add_constructor("tag:yaml.org,2002:timestamp", PlainYaml.construct_yaml_str)
+    return PlainYaml
 
 
 MOST_BYTES: Final = 2**20

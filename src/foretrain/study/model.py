@@ -29,8 +29,8 @@ from foretrain.study.tracing.module import traced_code
 from foretrain.study.tracing.onnx_file import model_of_onnx
 from foretrain.units import FLOP, PARAMETERS, SECONDS, VALUES, as_written
 from foretrain.workload.graph import Model
-from foretrain.workload.library.entries import build, entries, find, known
-from foretrain.workload.library.variants import Routing, routed
+from foretrain.workload.library.entries import build, decoder_of, entries, find, known
+from foretrain.workload.library.variants import Routing, routed, with_positions
 from foretrain.workload.parts.language_model import language_model
 from foretrain.workload.totals import Totals, model_of_totals
 
@@ -80,6 +80,13 @@ class OnnxFile:
 
 
 @dataclass(frozen=True, slots=True)
+class DecoderSizes:
+    """The sizes of a decoder, as they are written."""
+
+    stated: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
 class CodeSource:
     """`package.module:build`, as it is written."""
 
@@ -95,7 +102,7 @@ class Sample:
     positions: int | None = None
 
 
-Source = str | ConfigFile | LayerListFile | OnnxFile | CodeSource | Totals | Model
+Source = str | ConfigFile | LayerListFile | OnnxFile | CodeSource | DecoderSizes | Totals | Model
 
 
 GIVEN: Final = "<model>"
@@ -123,6 +130,12 @@ def read_source(value: object) -> Source:
     if isinstance(value, Mapping) and "layer_list" in value:
         listed = inner(LayerListSection, value)
         return LayerListFile(path=listed.layer_list, seconds=listed.seconds)
+    if isinstance(value, Mapping) and isinstance(value.get("decoder"), Mapping):
+        if len(value) > 1:
+            raise InputError("decoder = { ... } says all of a model; write nothing beside it.")
+        stated = value["decoder"]
+        decoder_of(stated)
+        return DecoderSizes(stated)
     if isinstance(value, Mapping):
         found = inner(TotalsSection, value)
         return Totals(
@@ -192,6 +205,17 @@ SCHEMA: Final[Mapping[str, object]] = {
         {
             "type": "object",
             "properties": {
+                "decoder": {
+                    "type": "object",
+                    "description": "layers, hidden, heads, vocabulary and other sizes",
+                }
+            },
+            "required": ["decoder"],
+            "additionalProperties": False,
+        },
+        {
+            "type": "object",
+            "properties": {
                 "parameters": {"type": ["string", "number"]},
                 "flop": {"type": "string", "description": "of the forward pass of one sample"},
                 "activations": {"type": ["string", "number"]},
@@ -224,6 +248,8 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
         return _in_file(source, folder, sample=sample, routing=routing)
     if isinstance(source, Model | CodeSource):
         return _brought(source, folder, sample=sample, routing=routing)
+    if isinstance(source, DecoderSizes):
+        return _by_sizes(source, sample=sample, routing=routing)
     if isinstance(source, Totals):
         if sample.image is not None or sample.positions is not None or routing:
             raise InputError(
@@ -235,6 +261,18 @@ def read_model(source: Source, sample: Sample, *, routing: Routing, folder: Path
         return model
     shape = routed(find(source).shape, routing)
     return language_model(source, shape, sequence=model.tokens, source=model.source)
+
+
+def _by_sizes(source: DecoderSizes, *, sample: Sample, routing: Routing) -> Model:
+    """A decoder whose sizes the study states."""
+    sizes = decoder_of(source.stated)
+    if sample.image is not None or sample.sequence is None:
+        raise InputError("a decoder reads tokens: give sequence (tokens), no image.")
+    shape = routed(sizes.composed, routing) if routing else sizes.composed
+    if sample.positions is not None:
+        shape = with_positions(shape, sample.positions)
+    name = f"decoder of {sizes.layers} layers, {sizes.hidden} wide"
+    return replace(shape.model(name, sample.sequence), source="the sizes in the study")
 
 
 def _brought(

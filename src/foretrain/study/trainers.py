@@ -16,6 +16,7 @@ from foretrain.errors import InputError
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Space
 from foretrain.study.catalogue import entries, find, shipped
+from foretrain.study.flags import dialect_from
 from foretrain.study.problems import Problems, validated
 from foretrain.trainers.chosen import Chosen, narrowed, that_can
 from foretrain.trainers.trainer import Circumstances, Exclusion, Feature, Statement, Trainer, Where
@@ -26,7 +27,8 @@ KIND: Final = "trainers"
 KEYS: Final = (
     *("family", "summary", "aliases", "like"),
     *("release", "date", "container", "recognised"),
-    *("can", "excludes", "options", "habits", "flags"),
+    *("can", "excludes", "options", "habits"),
+    *("launch", "flags", "unset", "unread", "ignored"),
 )
 LINE: Final = ("value", "values", "source", "confidence", "where", "prior", "since")
 PLACES: Final = tuple(each.name for each in fields(Where))
@@ -74,6 +76,7 @@ def trainer_from(name: str, entry: Mapping[str, Any]) -> Trainer:
         options=_features(entry, "options", tuple(OPTIONS)),
         habits=_features(entry, "habits", tuple(HABITS)),
         recognised=tuple(_where(each) for each in entry.get("recognised", ())),
+        dialect=dialect_from(entry),
     )
 
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from foretrain.errors import InputError, nearest
+from foretrain.trainers.flags import SILENT, Dialect
 from foretrain.trainers.vocabulary import ABILITIES, HABITS, OPTIONS, Term
 
 PATTERNS: Final = (
@@ -208,6 +209,7 @@ class Trainer:
         options: what may be set, by the keys of `OPTIONS`.
         habits: what is not for setting, by the keys of `HABITS`.
         recognised: of which runs it is the software, up to the release; of any of these.
+        dialect: what its files and its command line call the keys of a study.
         words: what it can express, by the keys of `ABILITIES` of which its entry speaks, and the
             kernels of attention that it has; from the entry, once: a search asks for many plans.
     """
@@ -223,6 +225,7 @@ class Trainer:
     options: tuple[Feature, ...] = ()
     habits: tuple[Feature, ...] = ()
     recognised: tuple[Where, ...] = ()
+    dialect: Dialect = SILENT
     words: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

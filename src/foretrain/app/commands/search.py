@@ -61,7 +61,7 @@ def search(
     if html is not None:
         check_page(html, study)
     said = Spoken(on=on, batch=batch, sequence=sequence, image=image, settings=settings or ())
-    asked = asked_study(study, said)
+    asked = asked_study(study, said, free=True)
     known = chosen(coefficients).coefficients
     with stop_on_interrupt() as stop:
         with told_of(study), progress(stop) as bar:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum, StrEnum
 from functools import cache
 from importlib import import_module
@@ -146,6 +146,23 @@ def builder(name: str) -> Callable[..., Any]:
     """What builds models of a family."""
     found: Callable[..., Any] = getattr(import_module(HOMES[name]), name)
     return found
+
+
+def decoder_of(stated: Mapping[str, Any]) -> Any:  # noqa: ANN401 - its module loads on use
+    """A decoder by its sizes, written as the files of the library write them.
+
+    Raises:
+        InputError: a size means nothing, is missing, or contradicts another.
+    """
+    kind = builder("Decoder")
+    known = {each.name for each in fields(kind)}  # type: ignore[arg-type]
+    if wrong := [name for name in stated if name not in known]:
+        raise InputError(f"decoder has no size '{wrong[0]}'.{nearest(wrong[0], known)}")
+    hints = get_type_hints(kind)
+    try:
+        return kind(**{key: _typed(hints[key], value) for key, value in stated.items()})
+    except (TypeError, ValueError, KeyError) as error:
+        raise InputError(f"decoder: {error}") from None
 
 
 def _typed(hint: object, value: object) -> object:

@@ -1,0 +1,92 @@
+"""`foretrain export`, `foretrain import`: launch files of trainers from studies, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from foretrain.app.output import AsJson, CoefficientsFile, Page, StudyFile
+from foretrain.app.question import On, Settings
+
+Target = Annotated[
+    str, typer.Option("--to", metavar="TRAINER", help="A trainer of the catalogue, or a family.")
+]
+Launcher = Annotated[
+    str, typer.Option("--launcher", help="torchrun, slurm, kubernetes or skypilot.")
+]
+JobName = Annotated[str, typer.Option("--name", help="Of the job and its files.")]
+Folder = Annotated[
+    Path | None, typer.Option("--output", metavar="FOLDER", help="Write the files there.")
+]
+Files = Annotated[
+    list[Path], typer.Argument(metavar="FILE...", help="Launch scripts and configurations.")
+]
+Trained = Annotated[
+    str, typer.Option("--trainer", help="For which they are written, where it is not clear.")
+]
+Study = Annotated[
+    Path | None, typer.Option("--output", metavar="FILE", help="Write the study there.")
+]
+
+
+def export(
+    study: StudyFile,
+    *,
+    to: Target,
+    launcher: Launcher = "torchrun",
+    name: JobName = "train",
+    output: Folder = None,
+    coefficients: CoefficientsFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the files with which a trainer runs the plan of a study."""
+    from foretrain.app.output import answered, chosen, tell
+    from foretrain.search.export import export as verb
+    from foretrain.show.provenance import of_study
+    from foretrain.study.problems import told_of
+    from foretrain.study.study import read_study
+    from foretrain.study.writing import write_text
+
+    asked, known = read_study(study), chosen(coefficients).coefficients
+    with told_of(study):
+        answer = verb(asked, to=to, launcher=launcher, name=name, coefficients=known)
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        for each in answer.files:
+            write_text(output / each.name, each.text)
+            tell(f"Wrote {output / each.name}.")
+    answered(asked, answer, of_study(asked, coefficients=known), as_json=as_json, html=None)
+
+
+def import_(
+    files: Files,
+    *,
+    on: On = None,
+    trainer: Trained = "",
+    settings: Settings = None,
+    output: Study = None,
+    as_json: AsJson = False,
+    html: Page = None,
+) -> None:
+    """Read a trainer's launch scripts and configurations as a study."""
+    from foretrain.app.output import answered, check_page, tell
+    from foretrain.search.import_files import import_ as verb
+    from foretrain.search.import_files import settings_of, with_asked
+    from foretrain.show.provenance import provenance
+    from foretrain.study.launch_files import read_launch_files
+    from foretrain.study.problems import told_of
+    from foretrain.study.writing import write_text
+
+    found = with_asked(read_launch_files(*files))
+    for option, path in (("--output", output), ("--html", html)):
+        if path is not None:
+            for each in files:
+                check_page(path, each, what="file", option=option)
+    with told_of(", ".join(map(str, files))):
+        answer = verb(found, on=on or "", trainer=trainer, settings=settings_of(settings or []))
+    if output is not None:
+        write_text(output, answer.study)
+        tell(f"Wrote {output}.")
+    answered(found, answer, provenance(found), as_json=as_json, html=html)
