@@ -92,6 +92,7 @@ def estimated(path: Path) -> None:
 def asked_by_an_agent(path: Path) -> None:
     """A study that an agent names, over the protocol; what is wrong is said in the answer."""
     from foretrain.app.agents import answered_message
+    from foretrain.errors import InputError
 
     params = {"name": "estimate", "arguments": {"file": str(path)}}
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})

@@ -189,7 +189,7 @@ def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
             [
                 checkout / "tests/launch/files/accelerate-fsdp.yaml",
                 *("--trainer", "hf-trainer-5", "--set", "workload.model=llama-3-8b"),
-                *("--on", "1xdgx-h100", "--output", folder / "imported.toml"),
+                *("--on", "1xdgx-h100", "--output", folder / "imported.toml", "--html", page),
             ],
         ],
         "mcp": [[]],
