@@ -132,12 +132,14 @@ def asked_studies(study: Path, other: str, said: Spoken) -> tuple[Study, Study]:
     Raises:
         InputError: with every problem of the first that has some.
     """
+    from foretrain.study.launch_files import is_launch_file
     from foretrain.study.reading import exists
     from foretrain.study.spoken import with_plan
     from foretrain.workload.library.entries import known
 
     path = Path(other)
-    if not (exists(path) or path.suffix == ".toml" or known(other) is not None):
+    in_file = exists(path) or path.suffix == ".toml" or is_launch_file(path)
+    if not in_file and known(other) is None:
         first = asked_study(study, said)
         return first, with_plan(first, other, where="compare")
     lines = [replace(said, on=None) if _is_study(each) else said for each in (study, path)]
@@ -172,8 +174,10 @@ def _launched(study: Path, said: Spoken, *, free: bool = False) -> Study | None:
     from foretrain.study.problems import told_of
     from foretrain.study.reading import exists
 
-    if not (exists(study) and is_launch_file(study)):
+    if not is_launch_file(study):
         return None
+    if not exists(study):
+        raise InputError(f"{study}: there is no such file.")
     from foretrain.search.import_files import import_, settings_of, with_asked
 
     sizes = {f"workload.{key}": it for key, it in _sizes(said).items() if it is not None}

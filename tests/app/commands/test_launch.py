@@ -176,6 +176,13 @@ def test_a_file_is_compared_with_a_plan_of_it(foretrain, exported):
     assert f"foretrain compare {exported} 'tp4 dp2' --on dgx-h100 --more" in ended.out
 
 
+@pytest.mark.parametrize("verb", [["estimate"], ["compare", "study.toml"]])
+def test_a_script_that_is_not_there_is_no_model_and_no_plan(foretrain, asked, verb, monkeypatch):
+    monkeypatch.chdir(asked.parent)
+    ended = foretrain(*verb, "gone.sh", "--on", "dgx-h100")
+    assert (ended.code, ended.err) == (1, "error: gone.sh: there is no such file.\n")
+
+
 def test_two_studies_do_not_take_another_place(foretrain, asked):
     ended = foretrain("compare", asked, asked, "--on", "dgx-a100")
     assert ended.code == 1
