@@ -8,11 +8,15 @@ from tests.by_hand import meters
 from tests.by_hand.networks import network
 from tests.step.strategies.policies import PICTURED, POLICIES, REFUSED, combined
 
-from foretrain.plan.plan import Plan, Recompute
+from foretrain.plan.plan import Offload, Plan, Recompute
 
 OURS = {
     **{name: fields for name, fields in POLICIES.items() if name not in PICTURED},
     "recomputation of some layers": {"recompute": Recompute.FULL, "recompute_layers": 1},
+    "offloaded activations of some layers": {
+        "offload": Offload.ACTIVATIONS,
+        "offload_layers": 1,
+    },
 }
 ROUTED = ("experts", "tensor experts")
 DEEP = ("interleaved", "uneven cut")

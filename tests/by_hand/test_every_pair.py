@@ -72,7 +72,12 @@ def test_ledger_reads_every_field_of_a_plan_that_policies_set():
             seen.add(name)
             return getattr(self.plan, name)
 
-    for names in (("interleaved",), ("shards of two",), ("recomputation of some layers",)):
+    for names in (
+        ("interleaved",),
+        ("shards of two",),
+        ("recomputation of some layers",),
+        ("offloaded activations of some layers",),
+    ):
         amounts(Watched(CASES[names]), **network_of(names))
     unread = set(SAID) - seen
     # One sample to a micro-batch; sends that block or overlap, and orders, move the same bytes.

@@ -171,7 +171,7 @@ def test_torchrun_starts_two_processes_from_an_exported_file(tmp_path):
 
 
 def test_accelerate_takes_its_configuration(tmp_path):
-    args = pytest.importorskip("accelerate.commands.config.config_args", reason=TOLD)
+    args = needs("accelerate.commands.config.config_args")
     for files in texts("hf-trainer-5", many=6):
         path = tmp_path / "accelerate.yaml"
         path.write_text(files["accelerate.yaml"])

@@ -196,6 +196,8 @@ DOORS = {
     "app/kept.py": "the code of this package, for its fingerprint",
     "study/tracing/kept.py": "the code of this package, and what the door has read",
     "study/tracing/fingerprint.py": "the code of modules that are loaded, for its checksum",
+    "app/agents.py": "what the agent that started it says, a line at a time and none too long",
+    "study/settings.py": "the value of one key of a command line",
     "study/here.py": "the kernel about this machine",
     "ensemble/run/energy.py": "the kernel about energy",
     "ensemble/run/machine.py": "the kernel about memory and processes",

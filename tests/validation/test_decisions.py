@@ -50,6 +50,7 @@ def comparison(gap: float) -> Comparison:
 
 def answered(software: float, *reasons: float) -> Answer:
     return Answer(
+        trainer=None,
         run=RUNS["bloom-176b"],
         default=comparison(0.5),
         software=comparison(software),

@@ -68,12 +68,13 @@ def _toml(*texts: str, name: str = "study.toml", **beside: str) -> Seed:
 
 def shown(question: object, answer: object) -> None:
     """What a command does with an answer: a document, and a report without a hidden character."""
-    from foretrain.app.output import told
+    from foretrain.app.output import Answered, told
     from foretrain.show.provenance import provenance
 
     json.dumps(told(question, answer, provenance(answer), as_json=True), allow_nan=False)
     paper = io.StringIO()
     report = told(question, answer, provenance(answer), as_json=False)
+    report = report.report if isinstance(report, Answered) else report
     Console(file=paper, width=100, highlight=False).print(Legible(report))
     assert legible(paper.getvalue()) == paper.getvalue()
 
@@ -86,6 +87,19 @@ def estimated(path: Path) -> None:
     study = read_study(path, today=TODAY)
     answer = estimate(study)
     shown(study, answer)
+
+
+def asked_by_an_agent(path: Path) -> None:
+    """A study that an agent names, over the protocol; what is wrong is said in the answer."""
+    from foretrain.app.agents import answered_message
+    from foretrain.errors import InputError
+
+    params = {"name": "estimate", "arguments": {"file": str(path)}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    [answer] = answered_message(line)
+    json.dumps(answer, allow_nan=False)
+    if answer["result"].get("isError"):
+        raise InputError(answer["result"]["content"][0]["text"])
 
 
 LAUNCH_FILES: Final = Path(__file__).parents[2] / "tests" / "launch" / "files"
@@ -457,6 +471,12 @@ def doors() -> tuple[Door, ...]:
             ),
             use=searched,
             share=5,
+        ),
+        Door(
+            name="agents",
+            reads=("app/tools.py:_sections",),
+            seeds=(_toml(*one, seeds.JOB),),
+            use=asked_by_an_agent,
         ),
         Door(
             name="launch",

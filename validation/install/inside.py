@@ -145,6 +145,9 @@ def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
     served, mine_too = checkout / "examples/parameter-servers.toml", ["--html", page]
     provisioned = checkout / "examples/machines-of-many-cores.toml"
     mine_too += ["--coefficients", mine]
+    asked = ["--on", "1xdgx-h100", "--batch", 64, "--set", "plan.micro_batch=1"]
+    words, pictures = [*asked, "--sequence", 2048], [*asked, "--image", 224]
+    first, out = folder / "first.toml", folder / "exported"
     return {
         "doctor": [[], ["--json"]],
         "catalogue": [[], ["llama-3-8b"], ["dgx-h100", "--json"]],
@@ -157,10 +160,44 @@ def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
             [table, "--html", page],
             [*fitted, "--json"],
         ],
-        "estimate": [[*study, "--html", page], [ran, "--json"]],
+        "estimate": [
+            [*study, "--html", page],
+            [ran, "--json"],
+            ["llama-3-8b", *words, "--more"],
+            ["resnet-50", *pictures],
+        ],
+        "init": [
+            [first, "--model", "llama-3-8b", *words],
+            [folder / "second.toml", "--model", "resnet-50", *pictures],
+        ],
+        "explain": [
+            [*study, "--html", page, "--timeline", folder / "step.json", "--why-not", "tp8"],
+            [ran, "--json"],
+            ["llama-3-8b", *words, "--more"],
+            ["resnet-50", *pictures],
+        ],
+        "compare": [
+            [ran, first, "--coefficients", mine, "--html", page, "--more"],
+            [ran, "tp8", "--json"],
+        ],
+        "export": [
+            [*study, "--to", "megatron-lm", "--launcher", "slurm", "--name", "a", "--output", out],
+            [ran, "--to", "megatron-lm", "--json"],
+        ],
+        "import": [
+            [checkout / "tests/launch/files/megatron-gpt3-175b.sh", "--on", "4xdgx-a100", "--json"],
+            [
+                checkout / "tests/launch/files/accelerate-fsdp.yaml",
+                *("--trainer", "hf-trainer-5", "--set", "workload.model=llama-3-8b"),
+                *("--on", "1xdgx-h100", "--output", folder / "imported.toml", "--html", page),
+            ],
+        ],
+        "mcp": [[]],
         "search": [
             [*study, "--html", page, "--keep", 2, "--why-not", "tp8", "--robust", "--exhaustive"],
             [ran, "--json"],
+            ["llama-3-8b", *words, "--more"],
+            ["resnet-50", *pictures],
         ],
         "scale": [[served, "--json"], [served, *mine_too], [provisioned]],
         "simulate": [

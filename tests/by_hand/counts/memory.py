@@ -1,6 +1,6 @@
 """Bytes on a device and its host, and what the optimizer moves."""
 
-from tests.by_hand.counts.parameters import empties, leaves, offloads, owners, parameters
+from tests.by_hand.counts.parameters import emptied, leaves, offloads, owners, parameters
 from tests.by_hand.networks import (
     ATTENDED,
     CHOSEN,
@@ -113,17 +113,16 @@ def memory(g, layout, stage):
     block, again = kept(g)
     bodies = in_flight(g, stage) * block * layout[1]
     met = everything(g)[2] * layout[2]  # the head's backward pass follows at once
-    moving = min(2 * block, bodies) if empties(g) else 0
+    away = emptied(g) * bodies
+    moving = min(2 * block, away)
     return {
         "bytes of weights": weights,
         "bytes of gradients": 0 if leaves(g) else gradients,
         "bytes of optimizer": 0 if offloads(g) else optimizer,
-        "bytes of activations": met + (0 if empties(g) else bodies),
+        "bytes of activations": met + bodies - away,
         "bytes of buffers": again + moving + whole,
         "bytes on the host": (
-            (optimizer if offloads(g) else 0)
-            + (gradients if leaves(g) else 0)
-            + (bodies if empties(g) else 0)
+            (optimizer if offloads(g) else 0) + (gradients if leaves(g) else 0) + away
         ),
     }
 
@@ -154,7 +153,7 @@ def update(g, layout):
 
 def to_the_host(g):
     """Per pass and layer: activations out and back in, gradients out beside what comes back."""
-    block = kept(g)[0] if empties(g) else 0
+    block = kept(g)[0] * emptied(g)
     sent = [0, 0, 0]
     if leaves(g):
         for own, by in zip(parameters(g), owners(g, Sharding.GRADIENTS), strict=True):

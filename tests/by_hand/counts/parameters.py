@@ -49,6 +49,7 @@ def offloads(g):
     return g.plan.offload in (Offload.OPTIMIZER, Offload.BOTH)
 
 
-def empties(g):
-    """rajbhandari2021, section 5.2.3."""
-    return g.plan.offload in (Offload.ACTIVATIONS, Offload.BOTH)
+def emptied(g):
+    """Share of the blocks whose activations wait on the host: rajbhandari2021, section 5.2.3."""
+    away = g.plan.offload in (Offload.ACTIVATIONS, Offload.BOTH)
+    return (g.plan.offload_layers or g.layers) / g.layers if away else 0
