@@ -158,3 +158,9 @@ def test_a_log_without_times_says_what_to_give(text):
 def test_a_time_of_nothing_is_told_with_its_line():
     with pytest.raises(InputError, match=r"^line 1: .*above 0"):
         steady("elapsed time per iteration (ms): 0.0 |")
+
+
+def test_a_dump_of_a_million_digits_holds_nobody_up():
+    took = [seconds(step) for step in range(1, 101)]
+    text = "\n".join(["7" * 1_000_000, *nemo(took), "1," * 500_000])
+    assert steady(text).told.seconds(STEP) == pytest.approx(2.0, rel=0.01)

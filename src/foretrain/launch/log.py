@@ -221,7 +221,11 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines with their numbers; a bar draws several into one."""
     for number, line in enumerate(text.split("\n"), start=1):
         for drawn in line.split("\r"):
-            yield number, COLOUR.sub("", drawn)
+            yield number, COLOUR.sub("", drawn[:LONGEST])
+
+
+LONGEST: Final = 2_000
+"""Letters of a line that are read: trainers' lines are shorter, what they dump is not."""
 
 
 def _step(line: str) -> int | None:
