@@ -111,7 +111,7 @@ def lay_files(page: Path, folder: Path) -> None:
     if any(NEEDS_TORCH.search(snippet.text) for snippet in snippets(page)):
         needs("torch")
     for snippet in snippets(page):
-        if snippet.title.endswith((".toml", ".py", ".csv", ".sh")):
+        if snippet.title.endswith((".toml", ".py", ".csv", ".sh", ".log")):
             (folder / snippet.title).write_text(snippet.text)
 
 

@@ -25,7 +25,7 @@ from foretrain.trainers.chosen import against, chosen_of
 from foretrain.trainers.vocabulary import OPTIONS
 from foretrain.workload.operator import Attention
 
-MODELS = ("llama-3-8b", "llama-3-70b", "gpt-3-175b", "mixtral-8x7b", "mpt-30b")
+MODELS = ("llama-3-8b", "llama-3-70b", "gpt-3-175b", "mixtral-8x7b", "mpt-30b", "llama-3-405b")
 PRECISIONS = ("fp16", "bf16", "fp8", "fp8-current", "fp8-block")
 DEGREES = (1, 1, 2, 4, 8)
 COMPARED = tuple(
@@ -98,6 +98,12 @@ def one(draw, asked):
     if pipeline > 2 and "listed" in (able("cuts") or ()) and draw.random() < 0.3:
         each = layers // pipeline
         cut = (each - 1, *[each] * (pipeline - 2), layers - each * (pipeline - 1) + 1)
+    interleaving = draw.choice((1, 1, 2, 4)) if "interleaving" in axes and cut == "even" else 1
+    rules = [it for it in able("cuts") or () if it in ("counted", "remainder")]
+    if cut == "even" and rules and layers % pipeline:
+        cut = draw.choice(rules)
+    offload = Offload[draw.choice(offloads).upper()] if draw.random() < 0.3 else Offload.NONE
+    counts = offload in (Offload.ACTIVATIONS, Offload.BOTH) and "layers" in able("offload")
     return Plan(
         data=data,
         tensor=tensor,
@@ -105,7 +111,7 @@ def one(draw, asked):
         pipeline=pipeline,
         expert=draw.choice((1, 2, 4, 8)) if experts and "expert" in axes else 1,
         expert_tensor=draw.choice((1, tensor)) if experts else 1,
-        interleaving=draw.choice((1, 1, 2, 4)) if "interleaving" in axes and cut == "even" else 1,
+        interleaving=interleaving,
         micro_batch=draw.choice((1, 2, 4)),
         sequence_parallel=draw.random() < 0.5,
         exchange=draw.choice(tuple(ContextExchange)),
@@ -116,7 +122,8 @@ def one(draw, asked):
         recompute_layers=draw.choice((0, 0, layers // 2))
         if recompute is Recompute.FULL and "layers" in (able("recompute") or ())
         else 0,
-        offload=Offload[draw.choice(offloads).upper()] if draw.random() < 0.3 else Offload.NONE,
+        offload=offload,
+        offload_layers=draw.choice((1, layers // 2)) if counts else 0,
         attention=draw.choice(tuple(Attention)),
         schedule=Schedule.ONE_F_ONE_B if draw.random() < 0.8 else draw.choice(tuple(Schedule)),
         cut=cut,

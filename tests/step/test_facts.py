@@ -12,8 +12,8 @@ from foretrain.step import facts
     ("likely", "told"),
     [
         (0.999, ""),
-        (0.83, "; fits with a probability of 83 %"),
-        (0.03, "; fits with a probability of 3.0 %"),
+        (0.83, "; fits with 83 %"),
+        (0.03, "; fits with 3.0 %"),
         (0.001, ""),
     ],
 )

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from foretrain.errors import InputError
 
 if TYPE_CHECKING:
     from foretrain.plan.collective_study import CollectiveStudy
@@ -118,6 +120,41 @@ def asked_study(study: Path, said: Spoken, *, free: bool = False) -> Study:
     return found
 
 
+def asked_studies(study: Path, other: str, said: Spoken) -> tuple[Study, Study]:
+    """Two studies, both asked as one is; or one, and the same with some of its plan named anew.
+
+    Args:
+        study: a file, one of a trainer, or a model.
+        other: the same; or a plan for the first one: "tp8".
+        said: the rest of the line. A study in a file says itself where it runs; whatever is beside
+            it is told by the line.
+
+    Raises:
+        InputError: with every problem of the first that has some.
+    """
+    from foretrain.study.launch_files import is_launch_file
+    from foretrain.study.reading import exists
+    from foretrain.study.spoken import with_plan
+    from foretrain.workload.library.entries import known
+
+    path = Path(other)
+    in_file = exists(path) or path.suffix == ".toml" or is_launch_file(path)
+    if not in_file and known(other) is None:
+        first = asked_study(study, said)
+        return first, with_plan(first, other, where="compare")
+    lines = [replace(said, on=None) if _is_study(each) else said for each in (study, path)]
+    if said.on is not None and all(each.on is None for each in lines):
+        raise InputError(f"--on {said.on}: {study} and {other} say themselves where they run.")
+    return asked_study(study, lines[0]), asked_study(path, lines[1])
+
+
+def _is_study(path: Path) -> bool:
+    from foretrain.study.launch_files import is_launch_file
+    from foretrain.study.reading import exists
+
+    return exists(path) and not is_launch_file(path)
+
+
 def asked_question(study: Path, said: Spoken) -> Study | CollectiveStudy:
     """The same; a file may ask about a transfer too.
 
@@ -137,8 +174,10 @@ def _launched(study: Path, said: Spoken, *, free: bool = False) -> Study | None:
     from foretrain.study.problems import told_of
     from foretrain.study.reading import exists
 
-    if not (exists(study) and is_launch_file(study)):
+    if not is_launch_file(study):
         return None
+    if not exists(study):
+        raise InputError(f"{study}: there is no such file.")
     from foretrain.search.import_files import import_, settings_of, with_asked
 
     sizes = {f"workload.{key}": it for key, it in _sizes(said).items() if it is not None}
@@ -153,7 +192,6 @@ def _launched(study: Path, said: Spoken, *, free: bool = False) -> Study | None:
 
 
 def _asked(study: Path, said: Spoken, read: Callable[..., Any]) -> Any:  # noqa: ANN401 - as read
-    from foretrain.errors import InputError
     from foretrain.study.reading import exists
     from foretrain.study.settings import with_settings
     from foretrain.study.spoken import WHERE, spoken

@@ -13,6 +13,7 @@ from typing import Final
 from foretrain.launch.counts import Found, degrees, devices_of, exactly, number, replicas_of
 from foretrain.launch.stages import (
     from_ends,
+    from_layers_for_ends,
     from_layers_of_chunk,
     from_layers_of_experts,
     from_layout,
@@ -20,11 +21,15 @@ from foretrain.launch.stages import (
     from_recomputed,
     has_stages,
     interleaved,
+    layers_for_ends,
     layers_of_chunk,
     layers_of_end,
     layers_of_experts,
+    layers_on_host,
     layout,
     local_batch,
+    on_host,
+    optimizer_on_host,
     recomputed,
     stage_batch,
 )
@@ -274,12 +279,30 @@ DERIVED: Final = (
         of=interleaved,
         into=lambda facts, _: {} if "plan.interleaving" in facts else {"plan.interleaving": 2},
     ),
-    Derived(key="layout", needs=(), of=layout, into=from_layout),
+    *(
+        Derived(
+            key=f"layers_for_{end}",
+            needs=("model.layers",),
+            of=layers_for_ends,
+            into=from_layers_for_ends,
+        )
+        for end in ("embedding", "head")
+    ),
     Derived(
         key="layers_of_first_stage", needs=("model.layers",), of=layers_of_end(0), into=from_ends
     ),
     Derived(
         key="layers_of_last_stage", needs=("model.layers",), of=layers_of_end(-1), into=from_ends
+    ),
+    Derived(key="layout", needs=(), of=layout, into=from_layout),
+    Derived(
+        key="layers_on_host", needs=(), of=layers_on_host, into=lambda facts, _: on_host(facts)
+    ),
+    Derived(
+        key="optimizer_on_host",
+        needs=(),
+        of=optimizer_on_host,
+        into=lambda facts, _: on_host(facts),
     ),
     Derived(key="layers_recomputed_of_chunk", needs=(), of=recomputed, into=from_recomputed),
     Derived(key="samples_of_device", needs=(), of=_per_device, into=_from_per_device),

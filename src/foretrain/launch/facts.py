@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, Final
 
-from foretrain.plan.plan import SAID, Plan, Schedule, idle
+from foretrain.plan.plan import SAID, Plan, Schedule, idle, rule_of
 from foretrain.plan.study import Study
 from foretrain.trainers.chosen import Chosen, chosen_of
 from foretrain.trainers.flags import Fact, Facts
@@ -30,6 +30,8 @@ def facts_of(study: Study, plan: Plan, trainer: Trainer) -> Facts:
     found: dict[str, Fact] = {
         f"plan.{name}": value_of(getattr(plan, name)) for name in SAID if name not in NOT_TOLD
     }
+    if isinstance(plan.cut, tuple):
+        found["plan.cut"] = value_of(rule_of(plan.cut, plan.pipeline))
     found |= dict(_sizes(workload.model.name))
     found["model.layers"] = workload.model.cuttable_layers
     found |= {

@@ -33,8 +33,8 @@ FIELDS: Final = tuple(
     for per, field in (
         # Megatron-LM and Megatron-DeepSpeed; BigScience's in seconds.
         (Per.STEP, r"elapsed time per iteration \((?P<unit>ms|s)\):\s*NUMBER"),
-        # NeMo.
-        (Per.STEP, r"train_step_timing in (?P<unit>s):\s*NUMBER"),
+        # NeMo: in its log, and in its bar.
+        (Per.STEP, r"train_step_timing in (?P<unit>s)[:=]\s*NUMBER"),
         # Megatron Bridge.
         (Per.STEP, r"Step Time\s*:\s*NUMBER(?P<unit>s)\b"),
         # DeepSpeed's engine of pipelines; its other engine.
@@ -134,12 +134,16 @@ def logged(text: str) -> LoggedTime:
                 'median of some as a time: "2.15 s".'
             )
         if found:
-            return _read(per, found[0])
+            return figure_of(per, found[0])
     return LoggedTime(per=Per.STEP, value=SECONDS.read(text))
 
 
-def _read(per: Per, found: re.Match[str]) -> LoggedTime:
-    """The figure of a field."""
+def figure_of(per: Per, found: re.Match[str]) -> LoggedTime:
+    """The figure of a field.
+
+    Raises:
+        InputError: it is not above 0.
+    """
     unit = found.groupdict().get("unit")
     number = found["number"].replace(",", "")
     if not float(number) > 0:

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Final
 
 from foretrain.launch.counts import Found, degrees, exactly, number, replicas_of
+from foretrain.plan.plan import AS_MADE, cut_into, lists_chunks, rule_of
 from foretrain.trainers.flags import Fact, Facts
 
 
 def layers_of_chunk(facts: Facts) -> Fact | None:
-    """Layers of each chunk, where stages have several."""
+    """Layers of each chunk, where stages have several; ends that are counted are among them."""
     chunks = degrees(facts, "pipeline", "interleaving")
-    return (
-        exactly(number(facts, "model.layers", 0), chunks)
-        if degrees(facts, "interleaving") > 1
-        else None
-    )
+    if degrees(facts, "interleaving") == 1 or facts.get("plan.cut", "even") not in RULES:
+        return None
+    ends = 2 if facts.get("plan.cut") == "counted" else 0
+    return exactly(number(facts, "model.layers", 0) + ends, chunks)
 
 
 def from_layers_of_chunk(facts: Facts, value: Fact) -> Found:
     """Chunks of each stage."""
     if not isinstance(value, int):
         return None
-    found = exactly(number(facts, "model.layers", 0), value * degrees(facts, "pipeline"))
+    layers = number(facts, "model.layers", 0) + sum(_counted(facts))
+    found = exactly(layers, value * degrees(facts, "pipeline"))
     return {"plan.interleaving": found} if found else None
 
 
@@ -43,21 +45,86 @@ def from_recomputed(facts: Facts, value: Fact) -> Found:
     return {"plan.recompute_layers": 0 if every and layers >= every else layers}
 
 
-def _cut(facts: Facts) -> list[int]:
-    """Layers of each chunk, where a plan lists them."""
+RULES: Final = ("even", "counted")
+"""Cuts whose chunks all have the same, an embedding and a head counted or not."""
+
+
+def _cut(facts: Facts) -> tuple[int, ...]:
+    """Layers of each chunk, where they are uneven."""
     said = str(facts.get("plan.cut", ""))
-    return [int(each) for each in said.split(">")] if said[:1].isdigit() else []
+    if said[:1].isdigit():
+        return tuple(int(each) for each in said.split(">"))
+    layers, pipeline = number(facts, "model.layers", 0), degrees(facts, "pipeline")
+    rule = next((each for each in AS_MADE if each == said and each != "even"), None)
+    if not isinstance(rule, str) or not layers:
+        return ()
+    chunks = degrees(facts, "pipeline", "interleaving")
+    return cut_into(rule, layers, pipeline=pipeline, chunks=chunks) or ()
 
 
-def _listed(cut: list[int]) -> Found:
-    return {"plan.cut": ">".join(map(str, cut))} if cut and min(cut) > 0 else None
+def _listed(cut: Sequence[int], facts: Facts) -> Found:
+    """The cut of some chunks, by the name of the rule that makes it if one does."""
+    sizes = tuple(cut)
+    if not lists_chunks(sizes):
+        return None
+    rule = rule_of(sizes, degrees(facts, "pipeline"))
+    return {"plan.cut": rule if isinstance(rule, str) else ">".join(map(str, rule))}
+
+
+def _counted(facts: Facts) -> tuple[int, int]:
+    """Layers as which an embedding and a head are counted."""
+    first, last = (facts.get(f"layers_for_{which}", 0) for which in ("embedding", "head"))
+    return int(first or 0), int(last or 0)
+
+
+def layers_for_ends(facts: Facts) -> Fact | None:
+    """As how many layers an embedding, and a head, are counted: as one where chunks are then alike.
+
+    Trainers that do not count them are told the layers of their stages.
+    """
+    cut = facts.get("plan.cut")
+    if not has_stages(facts) or cut not in RULES:
+        return None
+    chunks = degrees(facts, "pipeline", "interleaving")
+    ends = 2 if cut == "counted" else 0
+    alike = exactly(number(facts, "model.layers", 0) + ends, chunks)
+    return None if alike is None else ends // 2
+
+
+def from_layers_for_ends(facts: Facts, _: Fact) -> Found:
+    """The cut where an embedding and a head are counted: first chunks have what is left over.
+
+    Source: megatron-core 0.12, get_num_layers_to_build, which refuses what is left over;
+    torchtitan 0.2, generate_llm_fqn_per_model_part.
+    """
+    if not has_stages(facts):
+        return {}
+    layers, chunks = number(facts, "model.layers", 0), degrees(facts, "pipeline", "interleaving")
+    first, last = _counted(facts)
+    each, over = divmod(layers + first + last, chunks)
+    sizes = [each + (place < over) for place in range(chunks)]
+    sizes[0] -= first
+    sizes[-1] -= last
+    return _listed(sizes, facts) if layers else None
 
 
 def layout(facts: Facts) -> Fact | None:
-    """Megatron-LM's layout of stages: E embedding, t layer, L loss, | between stages."""
+    """Megatron-LM's layout of stages: E embedding, t layer, L loss, | between stages.
+
+    It stands alone: Megatron-LM takes nothing else beside it that says how layers are cut.
+    """
     cut = _cut(facts)
-    stages = [f"t*{layers}" for layers in cut]
-    return "|".join(["E" + stages[0], *stages[1:-1], stages[-1] + "L"]) if len(cut) > 1 else None
+    told = ("layers_for_embedding", "layers_of_first_stage", "layers_of_last_stage")
+    if len(cut) < 2 or any(facts.get(key) is not None for key in told):
+        return None
+    first, *between, last = (LAYERS.get(layers, f"t*{layers}") for layers in cut)
+    runs = [(stage, len(list(run))) for stage, run in groupby(between)]
+    middle = [f"({stage}|)*{many}" if many > 1 else f"{stage}|" for stage, many in runs]
+    return "".join([f"E{first}|", *middle, f"{last}L"])
+
+
+LAYERS: Final = {0: "", 1: "t"}
+"""Few layers in a layout."""
 
 
 GROUP: Final = re.compile(r"\(([^()]*)\)\*(\d+)")
@@ -79,20 +146,22 @@ def from_layout(facts: Facts, value: Fact) -> Found:
         for stage in text.split("|")
     ]
     chunks = exactly(len(cut), degrees(facts, "pipeline"))
-    found = _listed(cut)
+    found = _listed(cut, facts)
     if chunks is None or found is None:
         return None
-    even = len({*cut}) == 1
-    return {**({"plan.cut": "even"} if even else found), "plan.interleaving": chunks}
+    return {**found, "plan.interleaving": chunks}
 
 
 def layers_of_end(place: int) -> Callable[[Facts], Fact | None]:
-    """Layers of the first or last stage, where those between are alike."""
+    """Layers of the first or last stage, where those between are alike and it is not like them."""
 
     def of(facts: Facts) -> Fact | None:
         cut = _cut(facts)
-        alike = len(cut) > 2 and len({*cut[1:-1]}) == 1 and degrees(facts, "interleaving") == 1
-        return cut[place] if alike else None
+        if len(cut) < 2 or degrees(facts, "interleaving") > 1:
+            return None
+        between = {*cut[1:-1]} or {cut[0]}
+        told = facts.get("layers_for_embedding") is not None
+        return None if told or len(between) > 1 or cut[place] in between else cut[place]
 
     return of
 
@@ -101,19 +170,42 @@ def from_ends(facts: Facts, value: Fact) -> Found:
     """The cut of a first and a last stage of so many layers, and the rest evenly between."""
     stages, layers = degrees(facts, "pipeline"), number(facts, "model.layers", 0)
     first, last = (facts.get(f"layers_of_{which}_stage") for which in ("first", "last"))
-    ends = [each for each in (first, last) if isinstance(each, int)]
-    between = stages - len(ends)
-    each = exactly(layers - sum(ends), between) if between > 0 else None
-    if not each or not layers or degrees(facts, "interleaving") > 1:
+    start = [first] if isinstance(first, int) else []
+    end = [last] if isinstance(last, int) else []
+    between, left = stages - len(start + end), layers - sum(start + end)
+    each = exactly(left, between)
+    if not layers or degrees(facts, "interleaving") > 1 or (between and not each):
         return None
-    cut = [each] * between
-    return _listed(
-        [
-            *([first] if isinstance(first, int) else []),
-            *cut,
-            *([last] if isinstance(last, int) else []),
-        ]
-    )
+    if not between and left:
+        return None
+    return _listed([*start, *[each or 0] * between, *end], facts)
+
+
+def on_host(facts: Facts) -> Found:
+    """What waits on the host, where options tell it part by part."""
+    layers = number(facts, "layers_on_host", 0)
+    optimizer = facts.get("optimizer_on_host") is True
+    if layers:
+        both = "both" if optimizer else "activations"
+        return {"plan.offload": both, "plan.offload_layers": layers}
+    return {"plan.offload": "optimizer"} if optimizer else {}
+
+
+def layers_on_host(facts: Facts) -> Fact | None:
+    """Layers whose activations wait on the host, where a plan counts them.
+
+    Source: megatron-core 0.5, cpu_offloading_num_layers: fewer than all, in one stage, and nothing
+    is recomputed beside it.
+    """
+    some, every = number(facts, "plan.offload_layers", 0), number(facts, "model.layers", 0)
+    waits = facts.get("plan.offload") in ("activations", "both")
+    refused = has_stages(facts) or facts.get("plan.recompute", "none") != "none"
+    return some if waits and not refused and 0 < some < every else None
+
+
+def optimizer_on_host(facts: Facts) -> Fact | None:
+    """Whether the optimizer's state waits on the host; None where it does not."""
+    return True if facts.get("plan.offload") in ("optimizer", "both") else None
 
 
 def has_stages(facts: Facts) -> bool:

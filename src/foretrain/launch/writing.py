@@ -61,8 +61,12 @@ def write(facts: Facts, tongues: Tongues, unheard: frozenset[str] = frozenset())
         unheard: keys that change nothing here, so that it does not matter what is read of them.
     """
     known = {**facts}
+    told = [flag.keys() for dialect in tongues.dialects for flag in dialect.flags]
+    spoken = {key for keys in told for key in keys}
     for derived in DERIVED:
-        if derived.key not in known and (value := derived.of(known)) is not None:
+        if derived.key not in spoken or derived.key in known:
+            continue
+        if (value := derived.of(known)) is not None:
             known[derived.key] = value
     found: dict[str, WrittenOption] = {}
     for dialect in tongues.dialects:

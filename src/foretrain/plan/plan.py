@@ -354,6 +354,16 @@ def cut_into(cut: NamedCut, layers: int, *, pipeline: int, chunks: int) -> tuple
     return (*sizes, left) if some and other else None
 
 
+def rule_of(sizes: tuple[int, ...], pipeline: int) -> Cut:
+    """The rule that makes just these chunks of so many stages; the chunks where none does."""
+    layers, chunks = sum(sizes), len(sizes)
+    made = (each for each in AS_MADE if isinstance(each, str))
+    rule = (
+        each for each in made if cut_into(each, layers, pipeline=pipeline, chunks=chunks) == sizes
+    )
+    return next(rule, sizes)
+
+
 def idle(plan: Plan, model: Model) -> dict[str, str]:
     """Fields that change nothing about this plan whatever they say, each with the reason."""
     stages = "plan.pipeline = 1" if plan.pipeline == 1 else ""

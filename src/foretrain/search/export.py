@@ -30,7 +30,7 @@ from foretrain.step.software import habitual
 from foretrain.study import catalogue
 from foretrain.study.coefficients import DEFAULT
 from foretrain.study.trainers import KIND, trainers
-from foretrain.trainers.chosen import Chosen, against, chosen_of
+from foretrain.trainers.chosen import Chosen, against, chosen_of, that_can
 from foretrain.trainers.trainer import Trainer
 from foretrain.units import BYTES, DOLLARS, SECONDS
 
@@ -215,6 +215,30 @@ def target(to: str, stated: Chosen | None) -> Trainer:
     raise InputError(f"no files of {found.name} are known here. Known: {', '.join(have)}.")
 
 
+def able(study: Study, plan: Plan) -> Trainer | None:
+    """The trainer for which files of a plan can be written; None if there is none.
+
+    The study's own where it names one; otherwise the newest that runs the plan and can be told it.
+    """
+    stated = chosen_of(study)
+    every = trainers()
+    runs = that_can(every, plan)
+    candidates = (
+        [each for each in every if each.name in runs] if stated is None else [stated.trainer]
+    )
+    candidates.sort(key=lambda each: each.date, reverse=True)
+    return next((each for each in candidates if each.dialect and _told(study, plan, each)), None)
+
+
+def _told(study: Study, plan: Plan, trainer: Trainer) -> bool:
+    """Whether a trainer can be told a plan."""
+    try:
+        files_of(_with(study, trainer), plan)
+    except InputError:
+        return False
+    return True
+
+
 def _with(study: Study, trainer: Trainer) -> Study:
     """A study that is run by a trainer; options of another one say nothing to it."""
     stated = chosen_of(study)
@@ -234,13 +258,18 @@ def _predicted(study: Study, coefficients: Coefficients) -> tuple[Study, Estimat
         return study, estimate(study, coefficients=coefficients)
     found = search(study, coefficients=coefficients)
     assert isinstance(found, SearchResult), "two kinds of devices were not refused"
+    return where_best(study, found), found.best.estimate
+
+
+def where_best(study: Study, found: SearchResult) -> Study:
+    """A study on the cluster, and as many of its nodes, as its best plan has."""
     best = found.best
     cluster = next(
         (it.cluster for it in study.choices if it.cluster.name == best.cluster), study.cluster
     )
     if cluster.nodes != best.nodes:
         cluster = part(cluster, best.nodes)
-    return replace(study, cluster=cluster, offers=()), best.estimate
+    return replace(study, cluster=cluster, offers=())
 
 
 def _refused(wrote: Wrote, trainer: Trainer) -> Iterator[str]:

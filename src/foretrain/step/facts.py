@@ -114,7 +114,7 @@ def memory(study: Study, estimate: Estimate) -> Fact:
     if device.peak:
         more.append(f"fullest {device.peak}")
     if UNSURE[0] < device.probability_fits < UNSURE[1]:
-        more.append(f"fits with a probability of {percent(device.probability_fits)}")
+        more.append(f"fits with {percent(device.probability_fits)}")
     return Fact(
         label="Memory",
         text=f"{span(device.total, capacity, BYTES, between='of')} per device",

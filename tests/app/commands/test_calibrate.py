@@ -169,3 +169,53 @@ def test_the_line_that_the_page_quotes_is_accepted(foretrain, tmp_path):
     same = foretrain("calibrate", ran, "--step-time", "2150 ms", "--name", "mine")
     assert ended.code == 0
     assert ended.out == same.out
+
+
+def log_of(path, steps, *, took=2.6):
+    """As Megatron-LM prints every step; the first is slow."""
+    lines = (
+        f" iteration {step:8d}/     500 | elapsed time per iteration (ms): "
+        f"{1e3 * (took + 30.0 * (step == 1)):.1f} | global batch size:    64 |"
+        for step in range(1, steps + 1)
+    )
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_log_of_a_run_says_what_its_step_took(foretrain, ran, tmp_path):
+    path, log = tmp_path / "mine.toml", log_of(tmp_path / "run.log", 60)
+    for files in ((ran, log), (log, ran)):
+        ended = foretrain("calibrate", *files, "--output", path)
+        assert ended.code == 0, ended.err
+        assert f"{log}: the median of 40 figures of lines 21 to 60" in ended.err
+        answer = json.loads(foretrain("estimate", ran, "--coefficients", path, "--json").out)
+        assert answer["step_time"] == pytest.approx(2.6, rel=1e-9)
+
+
+def test_logs_that_tell_no_steady_time_make_no_set(foretrain, ran, tmp_path):
+    path = tmp_path / "mine.toml"
+    short = log_of(tmp_path / "run.log", 22)
+    told = foretrain("calibrate", ran, short, "--output", path)
+    assert told.code == 1
+    assert "22 figures of lines 1 to 22, of which 2 lie wholly behind the first 20" in told.err
+    assert "Traceback" not in told.err
+    (tmp_path / "torn.out").write_bytes(b"\xff\xfe not a log \x00\n")
+    told = foretrain("calibrate", ran, tmp_path / "torn.out")
+    assert (told.code, "no line says how long a step took" in told.err) == (1, True)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ([], "Name the study that ran too"),
+        (["other.log"], "one log, or --step-time"),
+        (["--step-time", "2 s"], "one log, or --step-time"),
+        (["gone.toml", "--kind", "llm_training"], "--kind is of tables"),
+    ],
+)
+def test_a_log_goes_with_one_study(foretrain, tmp_path, more, told):
+    log = log_of(tmp_path / "run.log", 60)
+    ended = foretrain("calibrate", log, *more)
+    assert ended.code == 1
+    assert told in ended.err

@@ -129,3 +129,83 @@ def test_a_study_with_its_plan_open_exports_the_best(foretrain, asked, tmp_path)
     ended = foretrain("export", asked, "--to", "megatron-lm", "--json")
     assert ended.code == 0, ended.err
     assert json.loads(ended.out)["estimate"]["fits"]
+
+
+def test_an_explanation_of_a_file_is_that_of_its_study(foretrain, exported, tmp_path):
+    back = tmp_path / "back.toml"
+    foretrain("import", exported, "--on", "dgx-h100", "--output", back)
+    of_study = json.loads(foretrain("explain", back, "--json").out)
+    ended = foretrain("explain", exported, "--on", "dgx-h100", "--json")
+    assert ended.code == 0, ended.err
+    of_file = json.loads(ended.out)
+    assert of_file["waterfall"] == of_study["waterfall"]
+    assert of_file["plan"] == of_study["plan"]
+    assert f"{exported}: read as megatron-core-0.18" in ended.err
+
+
+def test_two_files_are_compared(foretrain, exported, tmp_path):
+    other = tmp_path / "other.sh"
+    text = exported.read_text()
+    other.write_text(text.replace("--micro-batch-size 1", "--micro-batch-size 2"))
+    assert other.read_text() != text
+    ended = foretrain("compare", exported, other, "--on", "dgx-h100", "--json")
+    assert ended.code == 0, ended.err
+    answer = json.loads(ended.out)
+    assert [it["what"] for it in answer["departures"]] == ["plan.micro_batch"]
+    assert answer["time"] == sum(it["time"] for it in answer["departures"]) != 0
+    assert ended.err.count("read as megatron-core-0.18") == 2
+
+
+def test_a_file_and_the_study_that_wrote_it_differ_in_what_the_study_left_open(
+    foretrain, asked, exported
+):
+    itself = foretrain("compare", exported, exported, "--on", "dgx-h100", "--json")
+    assert json.loads(itself.out)["departures"] == []
+    for pair in ((asked, exported), (exported, asked)):
+        ended = foretrain("compare", *pair, "--on", "dgx-h100", "--json")
+        assert ended.code == 0, ended.err
+        whats = {it["what"] for it in json.loads(ended.out)["departures"]}
+        # How stages send is a habit of the trainer, which the study does not name.
+        assert {it for it in whats if not it.startswith("trainer")} <= {"plan.sends"}
+
+
+def test_a_file_is_compared_with_a_plan_of_it(foretrain, exported):
+    ended = foretrain("compare", exported, "tp4 dp2", "--on", "dgx-h100")
+    assert ended.code == 0, ended.err
+    assert "plan.tensor" in ended.out
+    assert f"foretrain compare {exported} 'tp4 dp2' --on dgx-h100 --more" in ended.out
+
+
+@pytest.mark.parametrize("verb", [["estimate"], ["compare", "study.toml"]])
+def test_a_script_that_is_not_there_is_no_model_and_no_plan(foretrain, asked, verb, monkeypatch):
+    monkeypatch.chdir(asked.parent)
+    ended = foretrain(*verb, "gone.sh", "--on", "dgx-h100")
+    assert (ended.code, ended.err) == (1, "error: gone.sh: there is no such file.\n")
+
+
+def test_two_studies_do_not_take_another_place(foretrain, asked):
+    ended = foretrain("compare", asked, asked, "--on", "dgx-a100")
+    assert ended.code == 1
+    assert "say themselves where they run" in ended.err
+
+
+def test_a_search_says_how_its_plan_is_run(foretrain, asked, tmp_path):
+    asked.write_text(STUDY[: STUDY.index("[plan]")] + "[plan]\npipeline = 1\ncontext = 1\n")
+    ended = foretrain("search", asked)
+    line = next(it for it in ended.out.splitlines() if it.startswith("Export"))
+    words = line.split()[2:]
+    assert words[0] == "export"
+    assert words[1] == str(asked)
+    assert words[2] == "--to"
+    assert foretrain(*words).code == 0
+
+
+def test_a_search_names_the_trainer_of_the_study(foretrain, asked):
+    asked.write_text(STUDY + '[trainer]\nname = "megatron-core-0.12"\n')
+    assert f"foretrain export {asked} --to megatron-core-0.12" in foretrain("search", asked).out
+    # torchtitan 0.3 is configured by functions, of which none is written.
+    named = '[trainer]\nname = "torchtitan-0.3"\n'
+    asked.write_text(STUDY.replace('"optimizer"', '"parameters"') + named)
+    ended = foretrain("search", asked)
+    assert ended.code == 0, ended.err
+    assert "foretrain export" not in ended.out

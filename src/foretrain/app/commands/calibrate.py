@@ -13,7 +13,7 @@ from foretrain.errors import InputError
 
 if TYPE_CHECKING:
     from foretrain.coefficients.calibration import Calibration
-    from foretrain.launch.log_line import StepCounts
+    from foretrain.launch.log_line import LoggedTime, StepCounts
     from foretrain.measured.run import MeasuredRun, UnreadRow
     from foretrain.plan.study import Study
     from foretrain.show.document import Provenance
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 Runs = Annotated[
     list[Path],
-    typer.Argument(metavar="RUNS...", help="Measured runs in CSV; a study with --step-time."),
+    typer.Argument(
+        metavar="RUNS...",
+        help="Measured runs in CSV; or a study, with the log of its run or --step-time.",
+    ),
 ]
 StepTime = Annotated[
     str | None,
@@ -61,7 +64,6 @@ def calibrate(
     from foretrain.app.engine import engine
     from foretrain.app.output import check_page, chosen, show_and_write, tell, told
     from foretrain.evidence import calibrate as verb
-    from foretrain.launch.log_line import logged
     from foretrain.plan.study import Study
     from foretrain.study.coefficients import SHIPPED, as_toml
     from foretrain.study.problems import told_of
@@ -70,10 +72,9 @@ def calibrate(
         for each in runs:
             check_page(output, each, what="input", option="--output")
     base, listed = chosen(coefficients), " ".join(map(str, runs))
-    with told_of("--step-time"):
-        said = None if step_time is None else logged(step_time)
+    said, runs, source_of = _said(runs, step_time)
     ran = _runs(runs, kind) if said is None else _study(runs, kind)
-    with told_of("--step-time"):
+    with told_of(source_of):
         seconds = said.seconds(_counts(ran)) if said and isinstance(ran, Study) else None
     with told_of(listed), engine(workers) as spread:
         found = verb.calibrate(
@@ -95,6 +96,37 @@ def calibrate(
     )
     if not found.accepted:
         raise InputError("\n".join([f"{listed}: no set is made.", *found.doubts, ANYWAY]))
+
+
+def _said(runs: list[Path], step_time: str | None) -> tuple[LoggedTime | None, list[Path], str]:
+    """What a step took, by a line or a log; the files that are no logs; and who says so.
+
+    Raises:
+        InputError: nothing says it, or two do; or a log comes without the study that ran.
+    """
+    from foretrain.app.output import tell
+    from foretrain.launch.log import steady
+    from foretrain.launch.log_line import logged
+    from foretrain.study.logs import is_log, read_log
+    from foretrain.study.problems import told_of
+
+    logs = [each for each in runs if is_log(each)]
+    rest = [each for each in runs if each not in logs]
+    if not logs:
+        with told_of("--step-time"):
+            return (None if step_time is None else logged(step_time)), rest, "--step-time"
+    listed = ", ".join(map(str, logs))
+    if step_time is not None or len(logs) > 1:
+        raise InputError(f"{listed}: one log, or --step-time, says what a step took.")
+    if not rest:
+        raise InputError(
+            f"{listed}: says what a step took, and not of what. Name the study that ran too."
+        )
+    text = read_log(logs[0])
+    with told_of(listed):
+        found = steady(text)
+    tell(f"{listed}: {found}.")
+    return found.told, rest, listed
 
 
 ABOUT = "Made by foretrain calibrate, for --coefficients."
@@ -148,9 +180,9 @@ def _study(paths: list[Path], kind: str | None) -> Study:
     from foretrain.study.study import read_study
 
     if kind is not None:
-        raise InputError("--kind is of tables, --step-time of a study. Leave one of them out.")
+        raise InputError("--kind is of tables, a step's time of a study. Leave one of them out.")
     if len(paths) > 1:
-        raise InputError(f"--step-time is that of one study, got {len(paths)} files.")
+        raise InputError(f"a step's time is that of one study, got {len(paths)} files.")
     return read_study(paths[0])
 
 

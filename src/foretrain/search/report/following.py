@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from foretrain.plan.study import Study
 from foretrain.search.explain.explained import Explained
+from foretrain.search.export import able, where_best
 from foretrain.search.result import SearchResult
 from foretrain.show.table import Fact
 from foretrain.show.words import percent
 
 
-def after_search(_study: object, answer: object) -> tuple[Fact, ...]:
-    """Of what a search proposes: which plan is safer, what limits the first, why not another."""
+def after_search(study: object, answer: object) -> tuple[Fact, ...]:
+    """Of what a search proposes: what is safer, what limits the first, why not another, how to run.
+
+    `{file}` stands for a question that is a study in a file: others cannot be exported.
+    """
     assert isinstance(answer, SearchResult), "another answer than that of a search"
+    assert isinstance(study, Study), "another question than that of a search"
     return (
         *_safer(answer),
         Fact(label="Explain", text="foretrain explain {study}"),
         Fact(label="Why not", text="foretrain search {study} --why-not tp8"),
+        *_export(study, answer),
     )
+
+
+def _export(study: Study, answer: SearchResult) -> tuple[Fact, ...]:
+    """The files of the best plan, for a trainer that can be told it."""
+    trainer = able(where_best(study, answer), answer.best.estimate.plan)
+    if trainer is None:
+        return ()
+    return (Fact(label="Export", text=f"foretrain export {{file}} --to {trainer.name}"),)
 
 
 def _safer(answer: SearchResult) -> tuple[Fact, ...]:
