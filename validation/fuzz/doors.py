@@ -102,6 +102,20 @@ def asked_by_an_agent(path: Path) -> None:
         raise InputError(answer["result"]["content"][0]["text"])
 
 
+LOG: Final = "\n".join(
+    f" iteration {step:8d}/    2000 | elapsed time per iteration (ms): {1002.5 + step % 3} |"
+    for step in range(10, 210, 10)
+)
+
+
+def timed(path: Path) -> None:
+    """A log of a trainer: the steady time of its steps."""
+    from foretrain.launch.log import steady
+    from foretrain.study.logs import read_log
+
+    steady(read_log(path))
+
+
 LAUNCH_FILES: Final = Path(__file__).parents[2] / "tests" / "launch" / "files"
 FORMS: Final = {".toml": "toml", ".json": "json"}
 
@@ -477,6 +491,12 @@ def doors() -> tuple[Door, ...]:
             reads=("app/tools.py:_sections",),
             seeds=(_toml(*one, seeds.JOB),),
             use=asked_by_an_agent,
+        ),
+        Door(
+            name="log",
+            reads=("study/logs.py:read_log",),
+            seeds=(Seed(name="run.log", text=LOG, form="lines"),),
+            use=timed,
         ),
         Door(
             name="launch",

@@ -179,6 +179,8 @@ def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
         "compare": [
             [ran, first, "--coefficients", mine, "--html", page, "--more"],
             [ran, "tp8", "--json"],
+            ["llama-3-8b", "qwen3-8b", *words],
+            ["resnet-50", "resnet-18", *pictures],
         ],
         "export": [
             [*study, "--to", "megatron-lm", "--launcher", "slurm", "--name", "a", "--output", out],
