@@ -224,7 +224,7 @@ def commands_work(checkout: Path, folder: Path) -> Iterator[str]:
             yield f"{name} {unused}: no run of it stands in inside.py"
         for line in lines:
             ended = foretrain(*words, *line)
-            judge = lacks if name == "ensemble run" else fine
+            judge = JUDGES.get(name, fine)
             yield from judge(ended, f"{name} {' '.join(map(str, line))}")
             if ended.code == 0 and "--json" in line:
                 json.loads(ended.out)
@@ -277,11 +277,21 @@ def fine(ended: Ended, what: str) -> Iterator[str]:
         yield f"{what}: exit status {ended.code}\n{ended.err or ended.out}"
 
 
+def ended_well(ended: Ended, what: str) -> Iterator[str]:
+    """The same of one that writes a file, or answers nobody where nobody asks."""
+    if ended.code != 0:
+        yield f"{what}: exit status {ended.code}\n{ended.err or ended.out}"
+
+
 def lacks(ended: Ended, what: str) -> Iterator[str]:
     """Whether a command said in one line what to install, as it has no PyTorch."""
     lines = ended.err.strip().splitlines()
     if ended.code != 1 or ended.out or len(lines) != 1 or NEEDS not in lines[0]:
         yield f"{what}: exit status {ended.code}, wanted one line with {NEEDS}\n{ended.err}"
+
+
+JUDGES = {"ensemble run": lacks, "init": ended_well, "mcp": ended_well}
+"""Who judges what a command left, where it is not `fine`."""
 
 
 def streams_lack(_checkout: Path, _folder: Path) -> Iterator[str]:
