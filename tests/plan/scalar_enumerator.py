@@ -111,7 +111,9 @@ def cut_so(cut, layers, pipeline, parts):
     chunks = [row[start : start + most].count("layer") for start in range(0, len(row), most)]
     least = 1 if parts == pipeline else 0
     different = not ends or parts > 2
-    return len(chunks) == parts and chunks[0] > 0 and chunks[-1] >= least and different
+    fullest = most * (parts // pipeline) <= ceil(len(row) / pipeline) + 1
+    filled = len(chunks) == parts and chunks[0] > 0 and chunks[-1] >= least
+    return filled and different and fullest
 
 
 def choices(plan, case):

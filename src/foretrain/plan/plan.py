@@ -349,9 +349,11 @@ def cut_into(cut: NamedCut, layers: int, *, pipeline: int, chunks: int) -> tuple
     sizes = (most - ends, *[most] * (chunks - 2))
     left = layers - sum(sizes)
     some = sizes[0] > 0 and left >= int(chunks == pipeline or not ends)
-    # Of two chunks both rules make the same.
+    # Of two chunks both rules make the same. More chunks only where they make no stage fuller than
+    # it must be, by more than one layer: others are slower than fewer chunks.
     other = layers % pipeline > 0 and (chunks > 2 or not ends)
-    return (*sizes, left) if some and other else None
+    lean = most * (chunks // pipeline) <= -(-(layers + 2 * ends) // pipeline) + 1
+    return (*sizes, left) if some and other and lean else None
 
 
 def rule_of(sizes: tuple[int, ...], pipeline: int) -> Cut:
