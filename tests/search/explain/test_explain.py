@@ -1,6 +1,7 @@
 """Explanations: parts that add up, gains that are differences of estimates, named evidence."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -68,12 +69,17 @@ ONES = {
         trainer={"name": "megatron-bridge"},
     ),
 }
-ANSWERS = {name: explain(study) for name, study in ONES.items()}
+
+
+@cache
+def answer_of(name):
+    """What is explained of one; asked when a test needs it."""
+    return explain(ONES[name])
 
 
 @pytest.mark.parametrize("name", ONES)
 def test_the_waterfall_adds_up_to_the_step_to_the_last_bit(name):
-    answer, total = ANSWERS[name], 0.0
+    answer, total = answer_of(name), 0.0
     for fall in answer.waterfall:
         total += fall.seconds
         assert total == fall.until
@@ -82,13 +88,13 @@ def test_the_waterfall_adds_up_to_the_step_to_the_last_bit(name):
 
 @pytest.mark.parametrize("name", ONES)
 def test_every_part_of_the_waterfall_has_a_name_and_a_cause(name):
-    names = [fall.name for fall in ANSWERS[name].waterfall]
+    names = [fall.name for fall in answer_of(name).waterfall]
     assert len({*names}) == len(names)
-    assert all(fall.cause for fall in ANSWERS[name].waterfall)
+    assert all(fall.cause for fall in answer_of(name).waterfall)
 
 
 def test_the_waterfall_begins_with_the_models_flop_at_the_peak_of_all_devices():
-    study, answer = ONES["dense"], ANSWERS["dense"]
+    study, answer = ONES["dense"], answer_of("dense")
     top = peak(study.cluster.device, study.workload.precision)
     ideal = 64 * model_flop(study.workload.model) / top / 16
     assert answer.waterfall[0].seconds == pytest.approx(ideal, rel=1e-12)
@@ -104,7 +110,7 @@ def test_what_rounding_leaves_is_a_part_of_its_own():
 
 @pytest.mark.parametrize("name", [each for each in ONES if each != "trainer"])
 def test_the_kernels_of_all_operators_take_what_the_slowest_stage_computes(name):
-    study, answer = ONES[name], ANSWERS[name]
+    study, answer = ONES[name], answer_of(name)
     known = study_setting(study, study.cluster, DEFAULT)
     found = slowest_stage(known, answer.plan, step_time=answer.estimate.step_time)
     parts = answer.estimate.parts
@@ -113,7 +119,7 @@ def test_the_kernels_of_all_operators_take_what_the_slowest_stage_computes(name)
 
 
 def test_products_wait_for_compute_and_norms_for_memory():
-    bound = {each.operator: each.bound for each in ANSWERS["recomputed"].operators}
+    bound = {each.operator: each.bound for each in answer_of("recomputed").operators}
     assert bound["feed-forward in"] is BoundBy.COMPUTE
     assert bound["activation"] is BoundBy.MEMORY
 
@@ -143,7 +149,7 @@ def test_tiny_models_wait_for_their_host():
 
 @pytest.mark.parametrize("name", ONES)
 def test_every_gain_of_a_lever_is_the_difference_of_two_estimates(name):
-    answer = ANSWERS[name]
+    answer = answer_of(name)
     here = answer.estimate
     for lever in answer.levers:
         there = estimate(lever.question)
@@ -156,7 +162,7 @@ def test_every_gain_of_a_lever_is_the_difference_of_two_estimates(name):
 
 @pytest.mark.parametrize("name", ONES)
 def test_levers_lead_to_plans_that_fit_and_help(name):
-    answer = ANSWERS[name]
+    answer = answer_of(name)
     for lever in answer.levers:
         assert estimate(lever.question).fits
         safer = answer.estimate.memory.probability_fits < 0.95 <= lever.fits
@@ -167,7 +173,7 @@ def test_levers_lead_to_plans_that_fit_and_help(name):
 
 @pytest.mark.parametrize("name", ONES)
 def test_a_plan_lever_never_touches_the_workload(name):
-    for lever in ANSWERS[name].levers:
+    for lever in answer_of(name).levers:
         assert lever.question.workload == ONES[name].workload
 
 
@@ -192,7 +198,7 @@ def test_options_of_the_trainer_are_levers_too():
 
 
 def test_a_tenth_more_of_every_resource_and_every_coefficient_is_in_the_table():
-    answer = ANSWERS["dense"]
+    answer = answer_of("dense")
     names = {each.name for each in answer.sensitivities}
     assert names >= set(DEFAULT.known)
     assert names >= {"cluster.device.peak", "node.bandwidth", "fabric.latency", "cluster.price"}
@@ -200,7 +206,7 @@ def test_a_tenth_more_of_every_resource_and_every_coefficient_is_in_the_table():
 
 
 def test_a_sensitivity_is_the_difference_of_two_estimates():
-    answer, study = ANSWERS["dense"], ONES["dense"]
+    answer, study = answer_of("dense"), ONES["dense"]
     found = {each.name: each for each in answer.sensitivities}
     value = DEFAULT.value("links.nvlink")
     there = estimate(study, coefficients=DEFAULT.changed({"links.nvlink": 1.1 * value}))
@@ -211,7 +217,7 @@ def test_a_sensitivity_is_the_difference_of_two_estimates():
 
 @pytest.mark.parametrize("name", ["dense", "pictures"])
 def test_coefficients_that_are_said_to_change_nothing_change_nothing(name):
-    answer, study = ANSWERS[name], ONES[name]
+    answer, study = answer_of(name), ONES[name]
     still = [it for it in answer.sensitivities if it.kind == "coefficient" and not it.time]
     assert len(still) > 50
     for each in still:
@@ -220,14 +226,14 @@ def test_coefficients_that_are_said_to_change_nothing_change_nothing(name):
 
 
 def test_what_cannot_have_a_tenth_more_says_why():
-    found = {each.name: each for each in ANSWERS["dense"].sensitivities}
+    found = {each.name: each for each in answer_of("dense").sensitivities}
     assert "is no share" in found["matrix.asynchronous"].refused
     assert found["matrix.asynchronous"].time == 0.0
     assert not found["step.factor"].refused
 
 
 def test_memory_is_told_at_its_fullest_moment():
-    answer = ANSWERS["trainer"]
+    answer = answer_of("trainer")
     heaviest = answer.estimate.memory.heaviest
     assert answer.peak.stage == heaviest.stage
     assert answer.peak.fullest.total == heaviest.total
@@ -236,7 +242,7 @@ def test_memory_is_told_at_its_fullest_moment():
 
 @pytest.mark.parametrize("name", ["dense", "sharded", "experts"])
 def test_what_a_layer_keeps_adds_up_to_what_is_kept_of_it(name):
-    study, answer = ONES[name], ANSWERS[name]
+    study, answer = ONES[name], answer_of(name)
     known = study_setting(study, study.cluster, DEFAULT)
     held = hold(known, table_of([answer.plan]))
     kept = held.layers.kept[:, held.layer[0]]
@@ -246,20 +252,20 @@ def test_what_a_layer_keeps_adds_up_to_what_is_kept_of_it(name):
 
 
 def test_where_all_is_computed_again_no_operator_keeps_anything():
-    assert ANSWERS["recomputed"].plan.recompute is Recompute.FULL
-    assert ANSWERS["recomputed"].peak.kept == ()
+    assert answer_of("recomputed").plan.recompute is Recompute.FULL
+    assert answer_of("recomputed").peak.kept == ()
 
 
 @pytest.mark.parametrize("name", ONES)
 def test_each_finding_names_its_evidence(name):
-    for found in ANSWERS[name].findings:
+    for found in answer_of(name).findings:
         assert found.id
         assert found.term
         assert any(each.isdigit() for each in found.evidence)
 
 
 def test_findings_are_told_with_the_gain_of_two_estimates():
-    answer = ANSWERS["dense"]
+    answer = answer_of("dense")
     told = [each for each in answer.findings if each.remedy.startswith("plan.")]
     assert told
     [lever] = [
@@ -275,8 +281,8 @@ def test_a_study_that_leaves_the_plan_open_is_asked_about_what_a_search_proposes
     free = replace(ONES["dense"], space=Space())
     answer = explain(free)
     assert answer.proposed
-    assert answer.estimate.step_time <= ANSWERS["dense"].estimate.step_time
-    assert not ANSWERS["dense"].proposed
+    assert answer.estimate.step_time <= answer_of("dense").estimate.step_time
+    assert not answer_of("dense").proposed
 
 
 def test_why_not_is_told_of_the_plan_itself_and_of_what_is_named():
@@ -285,7 +291,7 @@ def test_why_not_is_told_of_the_plan_itself_and_of_what_is_named():
     assert own.asked == str(answer.plan)
     assert other.asked == "tp8"
     assert own.verdict in set(Verdict)
-    assert ANSWERS["dense"].why_not == ()
+    assert answer_of("dense").why_not == ()
 
 
 def test_pinned_studies_are_estimated_as_the_plan_alone():
