@@ -41,10 +41,10 @@ def test_devices_are_so_many_of_a_name(devices, count, device):
 @pytest.mark.parametrize(
     ("devices", "told"),
     [
-        ("8x RTX 3091", "unknown device 'RTX 3091'. Did you mean"),
+        ("8x RTX 3091", "unknown cluster or device 'RTX 3091'. Did you mean 'rtx-3090'"),
         ("0x RTX3090", "at least 1"),
         ("", "Write for example"),
-        (8, "unknown device '8'"),
+        (8, "unknown cluster or device '8'"),
         ("13x RTX 3090", "13 devices of"),
     ],
 )

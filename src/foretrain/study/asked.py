@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypedDict
 
 from foretrain.cluster.fewer import fewer
-from foretrain.errors import InputError
+from foretrain.errors import InputError, nearest
 from foretrain.plan.study import Study
 from foretrain.study.catalogue import cluster, cluster_document, find, knows, names
 from foretrain.study.levels import alone
@@ -123,6 +123,12 @@ def devices_section(devices: str) -> dict[str, Any]:
         return {"name": find("clusters", name), "nodes": count}
     if count < 1:
         raise InputError(f"{WHERE}: devices is '{devices}'; at least 1 is wanted.")
+    if not knows("devices", _spaced(name)):
+        both = [*names()["clusters"], *names()["devices"]]
+        raise InputError(
+            f"unknown cluster or device {name!r}.{nearest(name, both)} "
+            "'foretrain catalogue' lists all."
+        )
     device = find("devices", _spaced(name))
     homes = [
         each for each in names()["clusters"] if cluster_document(each)["device"]["name"] == device
