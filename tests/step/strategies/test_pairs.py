@@ -33,7 +33,7 @@ from foretrain.workload.operator import Attention
 
 ROUNDING = 1e-12
 KINDS = (ContextExchange, Offload, Recompute, Schedule, Sends, Sharding, Attention)
-named = pytest.mark.parametrize("pair", ALLOWED, ids=" and ".join)
+one_of = pytest.mark.parametrize("policy", sorted({pair[0] for pair in ALLOWED}))
 
 
 def tables():
@@ -67,16 +67,18 @@ def test_most_pairs_combine():
     assert len(ALLOWED) > 0.75 * len(POLICIES) * (len(POLICIES) - 1) / 2
 
 
-@named
-def test_pair_alone_costs_what_its_row_does_and_its_parts_add_up(pair):
-    plan = ALLOWED[pair]
-    setting = question(pair, plan)
-    row = [each for each, _ in TABLES[setting]].index(pair)
-    alone = {name: column[0] for name, column in prices(setting, [plan]).items()}
-    assert alone == {name: column[row] for name, column in priced(setting).items()}
-    parts = {name: alone[name] for name in alone if name not in ("memory", "seconds")}
-    assert Parts(**parts).total == alone["seconds"]
-    assert min(parts.values()) >= -ROUNDING * alone["seconds"]
+@one_of
+def test_pair_alone_costs_what_its_row_does_and_its_parts_add_up(policy):
+    for pair, plan in ALLOWED.items():
+        if pair[0] != policy:
+            continue
+        setting = question(pair, plan)
+        row = [each for each, _ in TABLES[setting]].index(pair)
+        alone = {name: column[0] for name, column in prices(setting, [plan]).items()}
+        assert alone == {name: column[row] for name, column in priced(setting).items()}, pair
+        parts = {name: alone[name] for name in alone if name not in ("memory", "seconds")}
+        assert Parts(**parts).total == alone["seconds"], pair
+        assert min(parts.values()) >= -ROUNDING * alone["seconds"], pair
 
 
 @cache
