@@ -2,9 +2,11 @@
 
 from dataclasses import fields, replace
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
+from tests.examples import every
 from tests.step.prices import prices
 from tests.step.resources import MORE, quickened, settled
 from tests.step.strategies.policies import (
@@ -105,8 +107,7 @@ def unbalanced(setting):
 
 
 @every_table
-@pytest.mark.parametrize("resource", MORE)
-@pytest.mark.parametrize("factor", [1.3, 20.0])
+@pytest.mark.parametrize(("resource", "factor"), every(3, product(MORE, [1.3, 20.0]), slow=1))
 def test_no_pair_takes_longer_with_more_of_a_resource(setting, resource, factor):
     """Balanced cuts apart: on a device whose layers take other times they are other cuts."""
     pairs, plans, before = unbalanced(setting)
