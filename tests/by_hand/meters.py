@@ -19,7 +19,7 @@ from foretrain.step.memory import host_total, stage_memory
 from foretrain.step.rates import CALLS
 from foretrain.step.setting import setting
 from foretrain.step.step import factors, order_columns, stage_columns, step
-from foretrain.step.tiles import Tile
+from foretrain.step.work import Tile
 from foretrain.study.coefficients import DEFAULT
 
 QUICK = 2.0**800

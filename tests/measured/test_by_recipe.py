@@ -6,9 +6,9 @@ import pytest
 from tests.measured.runs import CATALOGUE, GPT
 
 from foretrain.errors import InputError
-from foretrain.measured.by_recipe import by_recipe
 from foretrain.measured.case import circumstances_of
 from foretrain.measured.coverage import Assumptions
+from foretrain.measured.recipe import by_recipe
 from foretrain.measured.run import (
     Place,
     RunLayout,

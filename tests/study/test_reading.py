@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from foretrain.errors import ForetrainError, InputError
 from foretrain.study import reading
-from foretrain.study.csv import MOST_BROKEN, records
-from foretrain.study.documents import from_json, from_toml
+from foretrain.study.documents import MOST_BROKEN, from_json, from_toml, records
 from foretrain.study.reading import read_text
 
 SOURCE = Path(__file__).parents[2] / "src" / "foretrain"
@@ -182,8 +181,7 @@ PARSES = {"json.loads", "json.load", "tomllib.loads", "tomllib.load", "csv.reade
 PARSES |= {"csv.DictReader", "gzip.open", "gzip.decompress", "torch.load", "np.load"}
 DOORS = {
     "study/reading.py": "the door itself",
-    "study/documents.py": "the parsers of TOML and JSON",
-    "study/csv.py": "the parser of CSV",
+    "study/documents.py": "the parsers of TOML, JSON and CSV",
     "study/writing.py": "the door for bytes out",
     "app/output.py": "drops what nobody reads, into /dev/null",
     "ensemble/run/logs.py": "adds lines to a table",
@@ -194,13 +192,11 @@ DOORS = {
     "workload/library/entries.py": "entries of this package",
     "study/coefficients.py": "sets of this package",
     "app/kept.py": "the code of this package, for its fingerprint",
-    "study/tracing/kept.py": "the code of this package, and what the door has read",
-    "study/tracing/fingerprint.py": "the code of modules that are loaded, for its checksum",
+    "study/tracing/kept.py": "code of this package and of loaded modules; what the door read",
     "app/agents.py": "what the agent that started it says, a line at a time and none too long",
     "study/settings.py": "the value of one key of a command line",
     "study/here.py": "the kernel about this machine",
-    "ensemble/run/energy.py": "the kernel about energy",
-    "ensemble/run/machine.py": "the kernel about memory and processes",
+    "ensemble/run/machine.py": "the kernel about energy, memory and processes",
     "ensemble/run/probe.py": "the kernel about this process",
     "batchcast/arena.py": "the kernel about memory",
     "batchcast/addresses.py": "the kernel about sockets",

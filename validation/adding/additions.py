@@ -204,7 +204,7 @@ FAMILY: Final = Addition(
 from __future__ import annotations
 
 from foretrain.workload.convolution.operators import loss
-from foretrain.workload.convolution.picture import Picture
+from foretrain.workload.convolution.operators import Picture
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
-    from foretrain.coefficients.calibration import Calibration
+    from foretrain.coefficients.coefficients import Calibration
     from foretrain.show.document import Provenance
     from foretrain.show.report import AnswerReport
     from foretrain.show.table import Fact
@@ -362,7 +362,6 @@ def _drop_the_rest() -> None:
 
 def chosen(path: Path | None) -> Calibration:
     """The set in a file; the shipped one without a file."""
-    from foretrain.study.calibration import read_calibration
-    from foretrain.study.coefficients import SHIPPED
+    from foretrain.study.coefficients import SHIPPED, read_calibration
 
     return SHIPPED if path is None else read_calibration(path)

@@ -194,7 +194,7 @@ def _launched(study: Path, said: Spoken, *, free: bool = False) -> Study | None:
 def _asked(study: Path, said: Spoken, read: Callable[..., Any]) -> Any:  # noqa: ANN401 - as read
     from foretrain.study.reading import exists
     from foretrain.study.settings import with_settings
-    from foretrain.study.spoken import WHERE, spoken
+    from foretrain.study.spoken import SHELL, spoken
     from foretrain.study.study import study_from
     from foretrain.workload.library.entries import known
 
@@ -203,7 +203,7 @@ def _asked(study: Path, said: Spoken, read: Callable[..., Any]) -> Any:  # noqa:
         document = spoken(
             str(study), on=said.on, batch=said.batch, sequence=said.sequence, image=said.image
         )
-        return study_from(with_settings(document, said.settings), WHERE)
+        return study_from(with_settings(document, said.settings), SHELL)
     if said.on is None and not exists(study) and known(str(study)) is not None:
         raise InputError(
             f"there is no file {study}; it is a model of the library. Say where and how: "

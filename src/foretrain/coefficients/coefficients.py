@@ -1,10 +1,13 @@
-"""The coefficients of a prediction: one group for each idea."""
+"""The coefficients of a prediction: one group for each idea.
+
+A calibration: a set of coefficients with what speaks for each.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from functools import cache, cached_property
 from operator import attrgetter
 from typing import Any, get_type_hints
 
@@ -125,3 +128,27 @@ def coefficients_of(name: str, values: Mapping[str, float]) -> Coefficients:
         for group, kind in GROUPS.items()
     }
     return Coefficients(name=name, **groups)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """A set of coefficients with its sources.
+
+    Attributes:
+        name: the set's version.
+        date: when it was made, year first.
+        known: every coefficient by name (`links.nvlink`).
+        covers: what it was fitted to.
+    """
+
+    name: str
+    date: str
+    known: Mapping[str, Coefficient]
+    covers: Covers = NOTHING
+
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        """The values, which predictions read; they know where they come from."""
+        values = {name: it.value for name, it in self.known.items()}
+        made = coefficients_of(self.name, values)
+        return replace(made, known=self.known, covers=self.covers)

@@ -15,7 +15,7 @@ from foretrain.ensemble.plan import Planned, planned
 from foretrain.ensemble.run.errors import as_ours
 from foretrain.ensemble.run.launch import comparisons
 from foretrain.ensemble.run.machine import limited
-from foretrain.ensemble.run.opened import Told, known, opened
+from foretrain.ensemble.run.probe import Told, known, opened
 from foretrain.ensemble.sharing import SharingChoice
 from foretrain.measured.ensemble_study import EnsembleStudy, HandingCosts, Input, SampleCosts
 from foretrain.show.report import AnswerReport, Note, ReportSection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foretrain.ensemble.forecast import Forecast, Trains, forecast, on_one_node
+from foretrain.ensemble.one_node import Forecast, Trains, forecast, on_one_node
 from foretrain.ensemble.run.launch import comparisons, together
 from foretrain.ensemble.run.machine import gpus, memory_free
 from foretrain.ensemble.sharing import SharingChoice, loading

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from math import floor, inf
 from typing import Protocol, TypeVar
 
-from foretrain.ensemble.forecast import Way, estimated
 from foretrain.ensemble.one_node import (
     LoadingEstimate,
     OnOneNode,
+    Way,
+    estimated,
     fed_stream,
     private_loaders,
     shared_stream,

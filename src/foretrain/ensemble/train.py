@@ -18,7 +18,7 @@ from foretrain.ensemble.run.launch import Launch
 from foretrain.ensemble.run.logs import opened as opened_logs
 from foretrain.ensemble.run.looks import Looks, Report
 from foretrain.ensemble.run.machine import time_of_everything
-from foretrain.ensemble.run.opened import WHAT, Opened, Told, known, opened
+from foretrain.ensemble.run.probe import WHAT, Opened, Told, known, opened
 from foretrain.errors import ForetrainError, require
 from foretrain.measured.ensemble_study import EnsembleStudy, Recipe
 from foretrain.show.document import fingerprint

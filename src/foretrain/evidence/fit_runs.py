@@ -15,9 +15,8 @@ from typing import Protocol
 
 import numpy as np
 
-from foretrain.coefficients.calibration import Calibration
 from foretrain.coefficients.coefficient import Coefficient, Origin
-from foretrain.coefficients.coefficients import Coefficients
+from foretrain.coefficients.coefficients import Calibration, Coefficients
 from foretrain.errors import ForetrainError, InputError
 from foretrain.evidence.fit import (
     MOST_SCATTER,
@@ -36,8 +35,15 @@ from foretrain.evidence.fit import (
     weights,
 )
 from foretrain.evidence.free import Floats, Free, free_of, values_of
-from foretrain.evidence.judgement import FARTHEST, deviations, folds_of, left_out, standard_error
-from foretrain.evidence.place import of_one_place, scatter
+from foretrain.evidence.judgement import (
+    FARTHEST,
+    deviations,
+    folds_of,
+    left_out,
+    of_one_place,
+    scatter,
+    standard_error,
+)
 from foretrain.evidence.predict import CATALOGUE, measured_seconds, predict
 from foretrain.evidence.result import Calibrated, Judged, Moved, Odd
 from foretrain.measured import lore
@@ -229,7 +235,13 @@ def _asked(
     used: tuple[MeasuredRun, ...], fitting: Fitting, *, priors: Calibration, engine: FitEngine
 ) -> tuple[tuple[Free, ...], Rows, Predict]:
     """What may move, the measured side of the runs, and who predicts them."""
-    rows = _rows(used)
+    trainers = [trainer_of(run) for run in used]
+    repeats = [run.repeat or run.id for run in used]
+    rows = Rows(
+        measured=np.log([seen.measured for seen in map(observed, used) if seen is not None]),
+        weight=weights(trainers, repeats, sources=[run.source_id for run in used]),
+        trainer=membership(trainers),
+    )
     if not fitting.own:
         free = tuple(free_of(name, _known(priors, name)) for name in fitting.free)
         return free, rows, _Predicting(used, free, priors=priors, engine=engine)
@@ -337,18 +349,6 @@ def _known(priors: Calibration, name: str) -> Coefficient:
 def trainer_of(run: MeasuredRun) -> str:
     """Whose pace a run shares: runs of one code by one publisher count together."""
     return run.source_id if lore.SHARED_CODE.of(run) else f"{run.source_id}, {run.framework}"
-
-
-def _rows(runs: Sequence[MeasuredRun]) -> Rows:
-    """The measured side of runs that tell of a step's time."""
-    measured = [seen.measured for seen in map(observed, runs) if seen is not None]
-    repeats = [run.repeat or run.id for run in runs]
-    trainers = [trainer_of(run) for run in runs]
-    return Rows(
-        measured=np.log(measured),
-        weight=weights(trainers, repeats, sources=[run.source_id for run in runs]),
-        trainer=membership(trainers),
-    )
 
 
 def _error(found: Fit, rows: Rows) -> float:

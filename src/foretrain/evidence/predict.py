@@ -17,7 +17,7 @@ from foretrain.measured import lore
 from foretrain.measured.case import Case, case_of
 from foretrain.measured.coverage import NotCovered
 from foretrain.measured.degrees import quantile
-from foretrain.measured.peak import MemoryCount, counted_of, share
+from foretrain.measured.lore import MemoryCount, counted_of, share
 from foretrain.measured.place import Catalogue, exchange_case
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.legality import problems

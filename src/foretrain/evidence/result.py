@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from foretrain.coefficients.calibration import Calibration
+from foretrain.coefficients.coefficients import Calibration
 from foretrain.show.table import label, labelled
 from foretrain.show.words import whole
 

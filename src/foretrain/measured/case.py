@@ -9,14 +9,13 @@ from types import MappingProxyType
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
 from foretrain.measured import defaults, lore, recipe, tuning
-from foretrain.measured.by_recipe import by_recipe
 from foretrain.measured.coverage import Assumptions, Default, NotCovered, circumstances_of
-from foretrain.measured.degrees import degrees_choices
+from foretrain.measured.degrees import Degrees, degrees_choices, not_understood
 from foretrain.measured.layout import batch_of, plans_of
 from foretrain.measured.litgpt import completed, software_of
 from foretrain.measured.network import model_of, reads_images
 from foretrain.measured.place import Catalogue, cluster_of
-from foretrain.measured.policies import Degrees, not_understood
+from foretrain.measured.recipe import by_recipe
 from foretrain.measured.run import MeasuredRun, Place, Subject, TableKind
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from foretrain.measured import defaults, recipe
 from foretrain.measured.coverage import Assumptions, stated
-from foretrain.measured.policies import (
+from foretrain.measured.degrees import (
     Degrees,
     attention_of,
     recompute_of,

@@ -18,7 +18,7 @@ from foretrain.cluster.link import Level, Link, Technology
 from foretrain.errors import InputError, nearest
 from foretrain.measured.coverage import Assumptions, Default, NotCovered, stated
 from foretrain.measured.defaults import NODE_DEVICES
-from foretrain.measured.policies import left_out
+from foretrain.measured.degrees import left_out
 from foretrain.measured.run import MeasuredRun, Place
 from foretrain.trainers.recipes import PublishedPlan
 from foretrain.trainers.trainer import Trainer

@@ -1,22 +1,31 @@
-"""Where an answer comes from: enough to ask the same question again.
+"""Documents, and where the answers in them come from.
+
+Where an answer comes from: enough to ask the same question again.
 
 Documents: a result as JSON, the contract between foretrain and other programs.
 
 Seconds, bytes, FLOP, dollars, joules; ratios are fractions. Keys stand in the order of the result's
 fields, so that the same answer is the same text.
+
+Provenance: which foretrain, which question and which coefficients stand behind an answer.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum, StrEnum
 from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
 
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
+from foretrain.plan.collective_study import CollectiveStudy
+from foretrain.plan.study import Study
 from foretrain.show.table import label, labelled
+from foretrain.study.coefficients import DEFAULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,3 +162,49 @@ def _collection(value: object, *, open_ended: bool) -> Plain:
         ordered = sorted(value) if isinstance(value, frozenset) else value
         return [item for _, item in items((f"[{n}]", it) for n, it in enumerate(ordered))]
     raise TypeError(f"{type(value).__name__} has no place in a document: {value!r}")
+
+
+def provenance(*nouns: object, coefficients: Coefficients = DEFAULT) -> Provenance:
+    """What stands behind an answer to these nouns."""
+    return Provenance(
+        version=installed(),
+        inputs=fingerprint(*nouns),
+        coefficients=coefficients.name,
+        sources=tuple(
+            CoefficientSource(
+                name=name,
+                value=source.value,
+                unit="" if source.unit == "1" else source.unit,
+                low=source.low,
+                high=source.high,
+                source=source.source,
+                kind=source.kind,
+            )
+            for name, source in coefficients.sources.items()
+        ),
+    )
+
+
+def of_study(study: Study, *, coefficients: Coefficients = DEFAULT) -> Provenance:
+    """What stands behind an answer to a study; what a reader assumed stands in the answer."""
+    nouns = (study.workload, study.cluster, study.space, study.objective, study.limit, study.job)
+    both = () if study.mixed is None else (study.mixed,)
+    futures = (*study.offers, *study.scenarios)
+    return provenance(*nouns, *both, *futures, coefficients=coefficients)
+
+
+def of_question(
+    study: Study | CollectiveStudy, *, coefficients: Coefficients = DEFAULT
+) -> Provenance:
+    """What stands behind an answer to a study, whatever it asks."""
+    if isinstance(study, Study):
+        return of_study(study, coefficients=coefficients)
+    return provenance(replace(study, assumed=()), coefficients=coefficients)
+
+
+def installed() -> str:
+    """The version of foretrain; "unknown" where it runs from a folder without being installed."""
+    try:
+        return version("foretrain")
+    except PackageNotFoundError:
+        return "unknown"

@@ -31,7 +31,7 @@ from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.network import LIBRARY, Network, network
 from foretrain.step.collectives.own import own_algorithm
 from foretrain.step.strategies.strategy import Pattern
-from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
+from foretrain.workload.parts.feed_forward import ANYWHERE, RouterLimit
 
 FLAGGED = ("ring", "single-ring", "tree")
 """Algorithms that have protocols for short messages."""

@@ -26,8 +26,8 @@ from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate
 from foretrain.step.setting import Setting, setting
 from foretrain.step.software import absent, habitual, open_fields, study_setting, unstated, weighed
-from foretrain.study.asked import PlainQuestion, asked
 from foretrain.study.coefficients import DEFAULT
+from foretrain.study.spoken import PlainQuestion, asked
 from foretrain.trainers.chosen import against, chosen_of
 
 

@@ -41,8 +41,8 @@ from foretrain.step.situation import (
     unlike,
 )
 from foretrain.step.step import Factors, StepColumns, factors, step, step_times
-from foretrain.step.tiles import peak
 from foretrain.step.timeline import closed_step
+from foretrain.step.work import peak
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import Attention, Operator
 

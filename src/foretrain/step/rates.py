@@ -16,7 +16,7 @@ from foretrain.step.picture_rates import (
     memory_rate,
     picture_rates,
 )
-from foretrain.step.tiles import best_share, peak
+from foretrain.step.work import best_share, peak
 from foretrain.trainers.software import SHARED, AttentionKernel, Execution, Software
 from foretrain.workload.workload import Precision
 

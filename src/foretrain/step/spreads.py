@@ -22,7 +22,7 @@ from foretrain.step.collective import Exchange, Inside, Menu, menu_of, send, sho
 from foretrain.step.collectives.line import Line
 from foretrain.step.collectives.network import Network
 from foretrain.step.strategies.strategy import Pattern
-from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
+from foretrain.workload.parts.feed_forward import ANYWHERE, RouterLimit
 
 
 class GroupKey(NamedTuple):

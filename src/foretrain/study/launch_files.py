@@ -1,4 +1,9 @@
-"""Files of trainers: launch scripts and configurations, read for `launch` to understand."""
+"""Files of trainers: launch scripts, configurations and logs.
+
+Files of trainers: launch scripts and configurations, read for `launch` to understand.
+
+Logs that trainers print, as files.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from typing import Any, Final
 
 from foretrain.errors import InputError
 from foretrain.study.documents import from_json, from_toml, from_yaml
-from foretrain.study.reading import read_text
+from foretrain.study.reading import read_bytes, read_text
 
 MOST_BYTES: Final = 2**20
 STUDY: Final = ("workload", "cluster", "collective", "jobs", "ensemble", "scale")
@@ -80,3 +85,22 @@ def beside(found: Sequence[LaunchFile], asked: Sequence[str]) -> tuple[LaunchFil
     folders = dict.fromkeys(Path(each.name).parent for each in found)
     paths = [folder / name for name in asked for folder in folders if Path(name).name not in have]
     return read_launch_files(*(path for path in paths if path.is_file() and path.suffix in PARSERS))
+
+
+ENDINGS: Final = (".log", ".txt", ".out", ".err")
+
+MOST_LOGGED: Final = 2**28
+
+
+def is_log(path: Path) -> bool:
+    """Whether a file is a log, by the end of its name, packed by gzip or not."""
+    return path.with_suffix("" if path.suffix == ".gz" else path.suffix).suffix in ENDINGS
+
+
+def read_log(path: Path) -> str:
+    """The characters of a log; what is no text in it, as a process may print, becomes a mark.
+
+    Raises:
+        InputError: it cannot be read, or is larger than any log.
+    """
+    return read_bytes(path, most=MOST_LOGGED).decode("utf-8", errors="replace")

@@ -10,7 +10,7 @@ from typing import Final
 
 from foretrain.errors import InputError, nearest
 from foretrain.measured.run import MeasuredRun, Subject, TableKind, UnreadRow
-from foretrain.study.csv import CsvRecord, records
+from foretrain.study.documents import CsvRecord, records
 from foretrain.study.inventories import read_inventories, with_inventories
 from foretrain.study.measurement_rows import (
     CHOICES,

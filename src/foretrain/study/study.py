@@ -45,8 +45,14 @@ from foretrain.study.own_entries import with_entries
 from foretrain.study.plan import read_space
 from foretrain.study.problems import Problems, unknown_key, validated
 from foretrain.study.reading import check_bounds
-from foretrain.study.scenario import KEY, UNRANKED, ScenarioTable, add_below, scenario_tables
-from foretrain.study.settings import with_settings
+from foretrain.study.settings import (
+    KEY,
+    UNRANKED,
+    ScenarioTable,
+    add_below,
+    scenario_tables,
+    with_settings,
+)
 from foretrain.study.trainers import read_trainer, suited
 from foretrain.study.workload import read_workload, with_length
 from foretrain.trainers.chosen import Chosen

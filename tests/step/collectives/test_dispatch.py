@@ -12,7 +12,7 @@ from tests.examples import few
 from foretrain.step.collectives import dispatch, pairwise
 from foretrain.step.collectives.dispatch import distinct_share
 from foretrain.step.collectives.group import group
-from foretrain.workload.parts.experts import RouterLimit
+from foretrain.workload.parts.feed_forward import RouterLimit
 
 units = st.integers(1, 1024)
 copies = st.integers(1, 32)

@@ -41,7 +41,7 @@ def explain(
     from foretrain.app.question import Spoken, asked_study, named
     from foretrain.search.explain.explain import explain as verb
     from foretrain.search.explain.explained import simulated
-    from foretrain.show.provenance import of_study
+    from foretrain.show.document import of_study
     from foretrain.step.trace import chrome_step
     from foretrain.study.problems import told_of
     from foretrain.study.writing import write_text

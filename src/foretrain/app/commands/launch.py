@@ -44,7 +44,7 @@ def export(
     """Write the files with which a trainer runs the plan of a study."""
     from foretrain.app.output import answered, chosen, tell
     from foretrain.search.export import export as verb
-    from foretrain.show.provenance import of_study
+    from foretrain.show.document import of_study
     from foretrain.study.problems import told_of
     from foretrain.study.study import read_study
     from foretrain.study.writing import write_text
@@ -74,7 +74,7 @@ def import_(
     from foretrain.app.output import answered, check_page, tell
     from foretrain.search.import_files import import_ as verb
     from foretrain.search.import_files import settings_of, with_asked
-    from foretrain.show.provenance import provenance
+    from foretrain.show.document import provenance
     from foretrain.study.launch_files import read_launch_files
     from foretrain.study.problems import told_of
     from foretrain.study.writing import write_text

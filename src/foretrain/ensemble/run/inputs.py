@@ -20,7 +20,7 @@ from batchcast.attachment import attach
 from batchcast.order import Order, generators_kept, number_of, seed_of, sow
 from batchcast.source import Source
 from batchcast.stream import Stream, serve_source
-from foretrain.ensemble.forecast import Way
+from foretrain.ensemble.one_node import Way
 from foretrain.ensemble.run.checkpoint import RunFolder
 from foretrain.ensemble.run.errors import MENDABLE
 from foretrain.ensemble.run.home import Home, Loaded, function

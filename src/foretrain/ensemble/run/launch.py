@@ -11,14 +11,13 @@ from dataclasses import dataclass, field, replace
 from math import inf, nan
 
 from batchcast.stream import Stream
-from foretrain.ensemble.halving import SuccessiveHalving
 from foretrain.ensemble.result import MemberState, Snapshot
 from foretrain.ensemble.run.inputs import RunSetting, counted, lag_of, stats_of, stream
 from foretrain.ensemble.run.looks import Looks, Report, StreamNow, added
 from foretrain.ensemble.run.member import MemberJob
 from foretrain.ensemble.run.roster import Roster
 from foretrain.ensemble.terms import FleetTerms
-from foretrain.ensemble.waves import first_fit_decreasing, waves
+from foretrain.ensemble.waves import SuccessiveHalving, first_fit_decreasing, waves
 from foretrain.errors import ForetrainError
 from foretrain.measured.ensemble_study import EnsembleStudy, Probed, Recipe
 from foretrain.measured.members import Ensemble, Member

@@ -21,8 +21,7 @@ from foretrain.step.collectives import (
     ring,
     tree,
 )
-from foretrain.step.collectives.group import Algorithm
-from foretrain.step.collectives.relay import relayed
+from foretrain.step.collectives.group import Algorithm, relayed
 from foretrain.step.strategies.strategy import Pattern
 
 ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(

@@ -11,7 +11,7 @@ import numpy as np
 
 from foretrain.step.collectives.group import Group, LevelUse
 from foretrain.step.collectives.line import Line, Number
-from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
+from foretrain.workload.parts.feed_forward import ANYWHERE, RouterLimit
 
 
 def distinct(units: Number, draws: int) -> Number:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from foretrain.errors import UnsupportedModel
 from foretrain.study.config.config import Config
-from foretrain.workload.parts.encoder import encoder
+from foretrain.workload.parts.encoder import VisionTransformer, encoder, vision_transformer
 from foretrain.workload.parts.encoder_decoder import SPANS, EncoderDecoder, encoder_decoder
 from foretrain.workload.parts.language_model import LanguageModel
-from foretrain.workload.parts.vision_transformer import VisionTransformer, vision_transformer
 
 BUCKETS = 32
 """Distances that T5 tells apart where relative_attention_num_buckets is absent."""

@@ -23,9 +23,9 @@ from foretrain.units import as_written
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import ModelShape
 from foretrain.workload.library.variants import Routing, routed, with_positions
+from foretrain.workload.parts.encoder import VisionTransformer
 from foretrain.workload.parts.encoder_decoder import EncoderDecoder
 from foretrain.workload.parts.language_model import Decoder, LanguageModel
-from foretrain.workload.parts.vision_transformer import VisionTransformer
 
 ConfigShape = LanguageModel | EncoderDecoder | VisionTransformer
 

@@ -14,7 +14,7 @@ from itertools import groupby
 
 from foretrain.errors import InputError
 from foretrain.workload.convolution import operators
-from foretrain.workload.convolution.picture import Picture, Window
+from foretrain.workload.convolution.operators import Picture, Window
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import KernelFamily, Operator, Pixels, Size
 

@@ -16,10 +16,16 @@ from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import Operator
 from foretrain.workload.totals import SPREAD
 from foretrain.workload.traced.chains import layers_of, member_of
-from foretrain.workload.traced.kinds import RowKind, is_suspicious, kind_of
 from foretrain.workload.traced.operators import MemoryUses, RowGroup, made, tasks
 from foretrain.workload.traced.products import CONVOLUTIONS
-from foretrain.workload.traced.trace import ModelTrace, TracedTensor, TraceRow
+from foretrain.workload.traced.trace import (
+    ModelTrace,
+    RowKind,
+    TracedTensor,
+    TraceRow,
+    is_suspicious,
+    kind_of,
+)
 
 NEGLIGIBLE: Final = 0.01
 """Share of all bytes that is far below what any prediction errs by."""

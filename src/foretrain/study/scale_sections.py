@@ -1,11 +1,44 @@
-"""Values of a study that vary: seconds by their law, and when workers may go on."""
+"""Parts of studies of throughput: laws of seconds, profiles of workers, starts of whole jobs.
+
+Values of a study that vary: seconds by their law, and when workers may go on.
+
+Files of profiles: what a worker and its servers did in some steps.
+
+A profile is a JSON document. Times are seconds since a step began, sizes bytes, rates bytes per
+second; a key that the reader does not know is refused.
+
+    {
+      "schema": "foretrain/profile/1",
+      "name": "two layers over 10 Gb/s",
+      "nodes": 2,
+      "samples": 32,
+      "link": 1.25e9,
+      "latency": 5e-5,
+      "steps": [
+        {
+          "number": 0,
+          "operations": [
+            {"name": "pull 1", "resource": "downlink", "start": 0, "end": 0.08, "size": 1e8,
+             "layer": 1},
+            {"name": "forward 1", "resource": "compute", "start": 0.08, "end": 0.1,
+             "after": ["pull 1"]}
+          ]
+        }
+      ]
+    }
+
+[start] of a scale study: the whole job, from its launch to its last epoch.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated, Final
 
+from foretrain.cluster.cluster import Storage
 from foretrain.distributions import (
     Constant,
     Distribution,
@@ -18,10 +51,17 @@ from foretrain.distributions import (
     stretched,
 )
 from foretrain.errors import InputError, nearest
+from foretrain.measured.profile import Profile
 from foretrain.plan.servers import SYNCHRONOUS, Updates
-from foretrain.study.keys import Reads
-from foretrain.study.problems import inner
-from foretrain.units import SECONDS, SHARE, as_written
+from foretrain.plan.startup import Access, StartUp, WholeJob
+from foretrain.study.documents import from_json
+from foretrain.study.keys import Count, Reads, ratio, reader
+from foretrain.study.problems import Problems, inner, validated
+from foretrain.study.reading import read_text
+from foretrain.study.workload import SomeSamples
+from foretrain.study.writing import write_text
+from foretrain.units import BYTES, BYTES_PER_SECOND, SECONDS, SHARE, as_written
+from foretrain.workload.workload import Data
 
 UPDATES: Final = '"synchronous", "asynchronous", { stale = 4 } or { backup = 2 }'
 SPREADS: Final = (
@@ -146,3 +186,83 @@ LAWS: Final[Mapping[str, Callable[[float, SpreadSection], Distribution]]] = {
 SomeUpdates = Annotated[Updates, Reads(read_updates, {"description": UPDATES})]
 SomeSeconds = Annotated[Distribution, Reads(read_distribution, {"description": SPREADS})]
 SomeStragglers = Annotated[Distribution, Reads(read_stragglers, {"description": STRAGGLERS})]
+
+
+SCHEMA: Final = "foretrain/profile/1"
+MOST_BYTES: Final = 2**26
+
+
+def read_profile(path: Path) -> Profile:
+    """The profile that a file holds.
+
+    Raises:
+        InputError: it cannot be read, or what it says cannot be; all that is wrong at once.
+    """
+    document = from_json(read_text(path, most=MOST_BYTES), str(path))
+    problems, inside = Problems(str(path)), Problems(str(path))
+    said = document.pop("schema", None)
+    if said != SCHEMA:
+        problems.add("schema", f"{as_written(said)} is not known. Write '{SCHEMA}'.")
+    found = validated(Profile, document, path="", problems=inside, taken=("schema",))
+    for key, text in inside.found:
+        problems.add(key.lstrip("."), text)
+    problems.check()
+    assert found
+    return found
+
+
+def write_profile(path: Path, profile: Profile) -> None:
+    """A file that `read_profile` reads.
+
+    Raises:
+        InputError: it cannot be written; what was there before still is.
+    """
+    write_text(path, f"{profile_document(profile)}\n")
+
+
+def profile_document(profile: Profile) -> str:
+    """The text of a profile's file."""
+    return json.dumps({"schema": SCHEMA, **asdict(profile)}, indent=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartSection:
+    """The whole job, as it is written; `StartUp`, `Data` and `WholeJob` have the meanings."""
+
+    samples: SomeSamples
+    sample_bytes: Annotated[float, BYTES] | None = None
+    prepare: Annotated[float, SECONDS] | None = None
+    epochs: Annotated[float, ratio(below=1e6)] = 1.0
+    cores: Count | None = None
+    held: Annotated[float, SHARE] = 1.0
+    access: Annotated[Access, Reads(reader(Access), {"type": "string"})] = Access.UNSHARDED
+    read: Annotated[float, BYTES_PER_SECOND]
+    total_read: Annotated[float, BYTES_PER_SECOND] | None = None
+    files: Count | None = None
+    opening: Annotated[float, SECONDS] = 0.0
+    total_opens: Annotated[float, ratio(below=1e12)] | None = None
+    launch: Annotated[float, SECONDS] = 0.0
+    node_launch: Annotated[float, SECONDS] = 0.0
+    local: Annotated[float, BYTES_PER_SECOND] | None = None
+
+    def job(self, latency: float) -> WholeJob:
+        """What it means.
+
+        Args:
+            latency: seconds before the first byte between two nodes arrives.
+        """
+        start = StartUp(
+            storage=Storage(read=self.read, write=self.read, total_read=self.total_read),
+            access=self.access,
+            files=float(self.files or 0),
+            opening=self.opening,
+            total_opens=self.total_opens,
+            launch=self.launch,
+            node_launch=self.node_launch,
+            latency=latency,
+            local=self.local,
+        )
+        data = Data(samples=self.samples, sample_bytes=self.sample_bytes, prepare=self.prepare)
+        return WholeJob(
+            start=start, data=data, epochs=self.epochs, cores=self.cores, held=self.held
+        )

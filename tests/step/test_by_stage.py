@@ -12,7 +12,7 @@ from tests.small import QUICK_HOST
 from foretrain.plan.mixed import stage_tables
 from foretrain.plan.plan import Plan, Schedule, Sends
 from foretrain.plan.table import table_of
-from foretrain.step.mixed.stages import outlook, stage_seconds, staged, stretch_memory, stretches
+from foretrain.step.by_stage import outlook, stage_seconds, staged, stretch_memory, stretches
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting
 from foretrain.step.simulation.step import simulate

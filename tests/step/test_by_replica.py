@@ -13,7 +13,7 @@ from foretrain.plan.mixed import lockstep, replica_tables
 from foretrain.plan.plan import Schedule, Sharding
 from foretrain.plan.study import Space
 from foretrain.plan.table import table_of
-from foretrain.step.mixed.replicas import of_share, replica_memory, replica_settings, shares, ways
+from foretrain.step.by_replica import of_share, replica_memory, replica_settings, shares, ways
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import DEFAULT

@@ -25,8 +25,7 @@ from foretrain.step.placements import placements
 from foretrain.step.schedules.stages import Passing, Stages
 from foretrain.step.setting import Setting, setting
 from foretrain.step.step import Factors, factors, order_columns, stage_columns, step_of
-from foretrain.step.strategies.cut import LayerRow, balanced_over
-from foretrain.step.strategies.pipeline import Sizes
+from foretrain.step.strategies.pipeline import LayerRow, Sizes, balanced_over
 from foretrain.step.timeline import StepTimes
 from foretrain.workload.workload import Workload
 
