@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.ensemble.one_node import Trains, Way, forecast, on_one_node
-from foretrain.ensemble.sharing import loading
+from foretrain.ensemble.plan import loading
 from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import HandingCosts, Input, Probed, SampleCosts, StepCosts
 

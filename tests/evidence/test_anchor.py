@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests import small
 from tests.examples import few
 
-from foretrain.coefficients.coefficient import Origin
+from foretrain.coefficients.coefficients import Origin
 from foretrain.coefficients.intervals import after_anchor
 from foretrain.errors import InputError
 from foretrain.evidence.calibrate import WIDTHS, anchor, anchored

@@ -22,7 +22,7 @@ from foretrain.step.setting import setting
 from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT
 from foretrain.trainers.software import SHARED, Software
-from foretrain.workload.eager import Kernels, Loss
+from foretrain.workload.execution import Kernels, Loss
 
 SOME = 1_500
 """Plans of a random study, at most."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from foretrain.coefficients.coefficient import Coefficient, Origin
+from foretrain.coefficients.coefficients import Coefficient, Origin
 from foretrain.errors import InputError
 from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml, read_calibration
 

@@ -9,7 +9,7 @@ from foretrain.app import kept
 from foretrain.errors import MOST_QUOTED
 from foretrain.study import documents, inventories, measurements, model, problems
 from foretrain.study import documents as toml
-from foretrain.study import reading as bounds
+from foretrain.study import files as bounds
 from foretrain.study.config import config
 from foretrain.study.traces import format as traces
 

@@ -13,7 +13,7 @@ from foretrain.ensemble.across_nodes import (
     PipelineEstimate,
     estimate_pipeline,
 )
-from foretrain.ensemble.sharing import CLOSE, WORTH, as_fast, preferred, worth_sharing
+from foretrain.ensemble.plan import CLOSE, WORTH, as_fast, preferred, worth_sharing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

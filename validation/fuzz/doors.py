@@ -148,7 +148,7 @@ def _launch_files() -> tuple[Seed, ...]:
 
 def brought(kind: str) -> Use:
     """A file of a user's own entries, beside sound ones of the other kind."""
-    from foretrain.study.reading import read_bytes
+    from foretrain.study.files import read_bytes
 
     def use(path: Path) -> None:
         content = read_bytes(path, most=10**6)  # a pipe, or a link to itself, is told as such
@@ -384,14 +384,14 @@ def kept_trace(path: Path) -> None:
 
 def claimed(path: Path) -> None:
     """How far a run had come."""
-    from foretrain.ensemble.run.checkpoint import RunFolder
+    from foretrain.ensemble.run.written import RunFolder
 
     RunFolder(path.parent).claim("question", resume=True)
 
 
 def gone_on(path: Path) -> None:
     """The table of an earlier run, which a resumed one adds to."""
-    from foretrain.ensemble.run.logs import opened
+    from foretrain.ensemble.run.written import opened
     from foretrain.measured.ensemble_study import Logs
 
     with opened(Logs(csv=str(path)), anew=False):
@@ -401,7 +401,7 @@ def gone_on(path: Path) -> None:
 @cache
 def _whole_set() -> str:
     """A set that says every coefficient."""
-    from foretrain.coefficients.coefficient import Origin
+    from foretrain.coefficients.coefficients import Origin
     from foretrain.coefficients.uncertainty import NOTHING
     from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml
 
@@ -693,7 +693,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="manifest",
-            reads=("ensemble/run/checkpoint.py:_facts",),
+            reads=("ensemble/run/written.py:_facts",),
             seeds=(
                 Seed(
                     name="run.json",
@@ -705,7 +705,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="member-table",
-            reads=("ensemble/run/logs.py:_table",),
+            reads=("ensemble/run/written.py:_table",),
             seeds=(Seed(name="table.csv", text="seconds,member\n1,a\n2,b\n", form="csv"),),
             use=gone_on,
         ),

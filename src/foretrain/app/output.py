@@ -29,8 +29,7 @@ import typer
 
 from foretrain.answers import entry_of, loaded
 from foretrain.errors import InputError
-from foretrain.study.reading import exists
-from foretrain.study.writing import unwritable, write_text
+from foretrain.study.files import exists, unwritable, write_text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType

@@ -30,8 +30,8 @@ from foretrain.ensemble.across_nodes import (
 )
 from foretrain.ensemble.costs import Cores, ExchangeCosts, MeasuredCosts
 from foretrain.ensemble.one_node import LoadingEstimate, MeasuredLoaders, OnOneNode
+from foretrain.ensemble.plan import CLOSE, advise_sharing, as_fast, preferred, worth_sharing
 from foretrain.ensemble.result import InputWay, SharedInput
-from foretrain.ensemble.sharing import CLOSE, advise_sharing, as_fast, preferred, worth_sharing
 from foretrain.errors import InputError
 from foretrain.measured.queue_study import JobModel
 from foretrain.plan.study import Study

@@ -12,12 +12,11 @@ from dataclasses import replace
 from math import exp, expm1, isclose, isfinite
 from types import MappingProxyType
 
-from foretrain.coefficients.coefficient import Origin
-from foretrain.coefficients.coefficients import Calibration
+from foretrain.coefficients.coefficients import Calibration, Origin
 from foretrain.coefficients.intervals import after_anchor
 from foretrain.errors import InputError
+from foretrain.evidence.fit import free_of
 from foretrain.evidence.fit_runs import FitEngine, Fitting, fit_runs
-from foretrain.evidence.free import free_of
 from foretrain.evidence.judgement import FACTOR, FARTHEST, causes, deviations
 from foretrain.evidence.result import Calibrated, Moved, Odd
 from foretrain.measured.run import MeasuredRun, UnreadRow

@@ -15,8 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from foretrain.coefficients.coefficient import Coefficient, Origin
-from foretrain.coefficients.coefficients import Calibration, Coefficients
+from foretrain.coefficients.coefficients import Calibration, Coefficient, Coefficients, Origin
 from foretrain.errors import ForetrainError, InputError
 from foretrain.evidence.fit import (
     MOST_SCATTER,
@@ -24,17 +23,20 @@ from foretrain.evidence.fit import (
     Ask,
     Fit,
     Flags,
+    Floats,
+    Free,
     Observation,
     Predict,
     Rows,
     fit,
+    free_of,
     membership,
     noisy,
     observation,
     refit,
+    values_of,
     weights,
 )
-from foretrain.evidence.free import Floats, Free, free_of, values_of
 from foretrain.evidence.judgement import (
     FARTHEST,
     deviations,
@@ -212,11 +214,8 @@ def fit_runs(
         folds[group] = _calibration(found, free, fitting, priors=priors, used=used, keep=keep)
         progress(f"fitted without {group}")
     keep = rows.weight > 0
-    judged: Judged | None = None
-    odd: tuple[Odd, ...] = ()
-    if fitting.left_out is None:
-        odd = _odd(used, priors.coefficients)
-        judged = _judged(whole, rows, ask, used=used)
+    odd = _odd(used, priors.coefficients) if fitting.left_out is None else ()
+    judged = _judged(whole, rows, ask, used=used) if fitting.left_out is None else None
     doubts = tuple(_doubts(judged, odd, runs=len(used)))
     return Calibrated(
         calibration=_calibration(whole, free, fitting, priors=priors, used=used, keep=keep),
@@ -243,8 +242,14 @@ def _asked(
         trainer=membership(trainers),
     )
     if not fitting.own:
-        free = tuple(free_of(name, _known(priors, name)) for name in fitting.free)
-        return free, rows, _Predicting(used, free, priors=priors, engine=engine)
+        named = []
+        for name in fitting.free:
+            if name not in priors.known:
+                raise InputError(
+                    f"coefficient '{name}': unknown. Known: {', '.join(priors.known)}."
+                )
+            named.append(free_of(name, priors.known[name]))
+        return tuple(named), rows, _Predicting(used, tuple(named), priors=priors, engine=engine)
     free, rows = of_one_place(rows, priors)
     ask = _Predicting(used, free, priors=priors, engine=engine)
     (before,) = ask([(np.zeros(len(free)), np.ones(len(used), np.bool_))])
@@ -338,12 +343,6 @@ class _Predicting:
             questions.append(FitQuestion(runs=piece, sets=sets, asked=asked))
         found = list(self._engine(log_seconds, questions))
         return [np.concatenate(pieces) for pieces in zip(*found, strict=True)]
-
-
-def _known(priors: Calibration, name: str) -> Coefficient:
-    if name not in priors.known:
-        raise InputError(f"coefficient '{name}': unknown. Known: {', '.join(priors.known)}.")
-    return priors.known[name]
 
 
 def trainer_of(run: MeasuredRun) -> str:

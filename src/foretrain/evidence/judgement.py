@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.coefficients.coefficients import Calibration
-from foretrain.evidence.fit import Fit, Predict, Rows, refit
-from foretrain.evidence.free import TENTH, Floats, Free, free_of
+from foretrain.evidence.fit import TENTH, Fit, Floats, Free, Predict, Rows, free_of, refit
 
 FACTOR: Final = "step.factor"
 """The pace of everything: what a measured step moves, and what runs of one place have in common."""

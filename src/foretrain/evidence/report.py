@@ -18,7 +18,7 @@ from typing import Final
 
 from foretrain.evidence.validate import Status, Validation, ValidationRow
 from foretrain.measured.run import MeasuredRun, Subject, UnreadRow
-from foretrain.show.axis import Ticks, axis_of
+from foretrain.show.charts import Ticks, axis_of
 from foretrain.show.report import AnswerReport, Drawing, ReportSection, Screen
 from foretrain.show.table import Column, Piece, Table, label, table
 from foretrain.show.words import PARTS, count, percent, whole, written

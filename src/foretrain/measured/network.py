@@ -16,7 +16,7 @@ from typing import Final
 from foretrain.measured import defaults, lore, tuning
 from foretrain.measured.coverage import Assumptions, NotCovered, stated
 from foretrain.measured.decoders import FAMILIES, FAMILY, both_sides_of, encoder_of, shape_of, sized
-from foretrain.measured.litgpt import tuned
+from foretrain.measured.lore import tuned
 from foretrain.measured.run import MeasuredRun, TableKind, TrainedNetwork
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import SampleKind, build, find, known

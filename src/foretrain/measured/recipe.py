@@ -17,7 +17,7 @@ from typing import Final
 from foretrain.measured.coverage import Assumptions, Belief, Default, Lore
 from foretrain.measured.run import MeasuredRun
 from foretrain.trainers.recipes import PublishedPlan, nearest
-from foretrain.workload.eager import Kernels, Loss
+from foretrain.workload.execution import Kernels, Loss
 from foretrain.workload.library.entries import known
 
 PURE: Final = re.compile(

@@ -176,12 +176,18 @@ def staged(both: Both, plans: PlanTable, layers: Layers) -> Staged:
     plans = _cut(both, plans, layers)
     held = hold(both[0].setting, plans)
     priced = [factors(kind.setting, held) for kind in both]
+    # The order of micro-batches, every send over the slower links of both kinds. [plan]
+    orders = []
+    for kind, own in zip(both, priced, strict=True):
+        joint = replace(kind.setting, network=kind.joint)
+        placed, group = placements(joint, own.plans)
+        orders.append(order_columns(joint, replace(own, placements=placed, group=group)))
     return Staged(
         plans=plans,
         held=held,
         turn=turn,
         runs=_runs(both, priced, turn=turn),
-        passing=_passing(both, priced),
+        passing=replace(orders[0], send=np.maximum(orders[0].send, orders[1].send)),
     )
 
 
@@ -224,16 +230,6 @@ def _runs(both: Both, priced: list[Factors], *, turn: Column) -> list[Stages]:
         runs[0].append(replace(first, count=before))
         runs[1].append(replace(second, count=held.stages(run) - before))
     return [*runs[0], *runs[1]]
-
-
-def _passing(both: Both, priced: list[Factors]) -> Passing:
-    """The order of micro-batches, every send over the slower links of both kinds. [plan]"""
-    orders = []
-    for kind, own in zip(both, priced, strict=True):
-        joint = replace(kind.setting, network=kind.joint)
-        placed, group = placements(joint, own.plans)
-        orders.append(order_columns(joint, replace(own, placements=placed, group=group)))
-    return replace(orders[0], send=np.maximum(orders[0].send, orders[1].send))
 
 
 def _cut(both: Both, plans: PlanTable, layers: Layers) -> PlanTable:

@@ -23,7 +23,7 @@ from typing import Final
 
 import numpy as np
 
-from foretrain.coefficients.memory import MemoryErrors
+from foretrain.coefficients.device import MemoryErrors
 from foretrain.plan.plan import Sharding
 from foretrain.plan.study import Limit
 from foretrain.plan.table import Column, Flags

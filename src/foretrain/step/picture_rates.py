@@ -13,7 +13,7 @@ from typing import Final
 
 from foretrain.cluster.device import Device
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.coefficients.kernels import Pictures
+from foretrain.coefficients.device import Pictures
 from foretrain.step.work import FILL, Tile, Tiling, best_product
 from foretrain.trainers.software import Convolutions, Execution, Software
 from foretrain.units import years

@@ -7,7 +7,7 @@ from typing import Final
 
 from foretrain.cluster.device import Device
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.coefficients.kernels import FusedAttention, KernelTraffic
+from foretrain.coefficients.device import FusedAttention, KernelTraffic
 from foretrain.step.picture_rates import (
     FP32_BYTES,
     GRAPHS,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cluster.device import Device
-from foretrain.coefficients.kernels import Matrix
+from foretrain.coefficients.device import Matrix
 from foretrain.errors import InputError
 from foretrain.plan.table import Column
 from foretrain.step.strategies.strategy import Divisor, Share

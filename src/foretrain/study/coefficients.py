@@ -20,8 +20,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
-from foretrain.coefficients.coefficient import Coefficient, Origin
-from foretrain.coefficients.coefficients import Calibration, Coefficients
+from foretrain.coefficients.coefficients import Calibration, Coefficient, Coefficients, Origin
 from foretrain.coefficients.uncertainty import Covers, Fitted
 from foretrain.errors import InputError, nearest
 from foretrain.study.documents import from_toml, read_toml

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from foretrain.errors import InputError, shortened
+from foretrain.study.files import DEEPEST, check_bounds, read_text
 from foretrain.study.problems import Problems
-from foretrain.study.reading import DEEPEST, check_bounds, read_text
 from foretrain.units import as_written
 
 SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")

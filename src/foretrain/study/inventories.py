@@ -19,7 +19,7 @@ from typing import TypeVar
 from foretrain.errors import InputError
 from foretrain.measured.run import MeasuredRun, UnreadRow
 from foretrain.study.documents import CsvRecord, records
-from foretrain.study.reading import read_text
+from foretrain.study.files import read_text
 from foretrain.units import as_written
 from foretrain.workload.convolution.operators import Picture
 from foretrain.workload.operator import Matrices

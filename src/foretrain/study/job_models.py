@@ -17,9 +17,9 @@ from foretrain.errors import ForetrainError, InputError
 from foretrain.measured.queue_study import JobModel
 from foretrain.plan.study import Study
 from foretrain.study.documents import from_json
+from foretrain.study.files import read_text
 from foretrain.study.keys import Count, ratio
 from foretrain.study.problems import Problems, validated
-from foretrain.study.reading import read_text
 from foretrain.study.study import study_from
 from foretrain.study.workload import SomeSamples
 from foretrain.throughput import Point, ThroughputCurve

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from foretrain.errors import InputError
 from foretrain.study.documents import from_json, from_toml, from_yaml
-from foretrain.study.reading import read_bytes, read_text
+from foretrain.study.files import read_bytes, read_text
 
 MOST_BYTES: Final = 2**20
 STUDY: Final = ("workload", "cluster", "collective", "jobs", "ensemble", "scale")

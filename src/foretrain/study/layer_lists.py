@@ -14,9 +14,9 @@ from typing import Final, TypeVar
 
 from foretrain.errors import InputError
 from foretrain.study.documents import CsvRecord, records
+from foretrain.study.files import read_text
 from foretrain.study.keys import reader
 from foretrain.study.problems import Problems, unknown_key
-from foretrain.study.reading import read_text
 from foretrain.units import FLOP, SECONDS, VALUES, as_written
 from foretrain.workload.convolution.layer_list import (
     LayerKind,

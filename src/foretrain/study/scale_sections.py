@@ -55,11 +55,10 @@ from foretrain.measured.profile import Profile
 from foretrain.plan.servers import SYNCHRONOUS, Updates
 from foretrain.plan.startup import Access, StartUp, WholeJob
 from foretrain.study.documents import from_json
+from foretrain.study.files import read_text, write_text
 from foretrain.study.keys import Count, Reads, ratio, reader
 from foretrain.study.problems import Problems, inner, validated
-from foretrain.study.reading import read_text
 from foretrain.study.workload import SomeSamples
-from foretrain.study.writing import write_text
 from foretrain.units import BYTES, BYTES_PER_SECOND, SECONDS, SHARE, as_written
 from foretrain.workload.workload import Data
 

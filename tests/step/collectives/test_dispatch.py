@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.collective_groups import ONE, TWO, inside
 from tests.examples import few
 
-from foretrain.step.collectives import dispatch, pairwise
+from foretrain.step.collectives import dispatch, exchanges
 from foretrain.step.collectives.dispatch import distinct_share
 from foretrain.step.collectives.group import group
 from foretrain.workload.parts.feed_forward import RouterLimit
@@ -49,7 +49,7 @@ def test_single_receivers_take_what_an_all_to_all_does():
     # Seven eighths of 64 bytes at 2 bytes/s, all at once.
     assert seconds(dispatch.direct, 8, net=ONE, chosen=1) == 0.25 + 7 / 8 * 64 / 2
     assert dispatch.direct(group(inside(8), ONE)).per_byte == pytest.approx(
-        pairwise.all_to_all(group(inside(8), ONE)).per_byte
+        exchanges.pairwise_all_to_all(group(inside(8), ONE)).per_byte
     )
 
 

@@ -11,7 +11,7 @@ from validation.parts.titan import NETWORKS, PIPELINES, fitted
 
 from foretrain.ensemble.across_nodes import ALL_SHARED, DUPLICATE, estimate_pipeline
 from foretrain.ensemble.costs import ExchangeCosts
-from foretrain.ensemble.sharing import CLOSE
+from foretrain.ensemble.plan import CLOSE
 
 SLOW_LINK = ExchangeCosts(byte_time=1e-9, bandwidth=1e7)
 

@@ -22,9 +22,9 @@ from batchcast.source import Source
 from batchcast.stream import share
 from foretrain.ensemble.run.home import Home, Loaded, function
 from foretrain.ensemble.run.inputs import Tree, batch_of, bytes_of, prepared
-from foretrain.ensemble.run.logs import check_logs
 from foretrain.ensemble.run.machine import limited, processor_time, time_of_descendants
 from foretrain.ensemble.run.trainee import moved, size_of, trainee
+from foretrain.ensemble.run.written import check_logs
 from foretrain.errors import InputError, require
 from foretrain.measured.ensemble_study import (
     EnsembleStudy,

@@ -108,7 +108,9 @@ def in_parts(operators: Operators, plans: PlanTable) -> Flags:
 @lru_cache(maxsize=64)
 def parts(operators: Operators, grids: tuple[Grid, ...]) -> GridParts:
     """The busiest member's part of every operator, in every grid."""
-    found = [[_part(operators, place, grid) for grid in grids] for place in _places(operators)]
+    found = [
+        [_part(operators, place, grid) for grid in grids] for place in range(len(operators.pixels))
+    ]
     fields = len(_part(operators, 0, ())) if found else 5 + 4 * len(SIDES)
     columns = np.array(found, np.float64).reshape(len(found), len(grids), fields)
     read, written, rows, gathered, summed, *borders = np.moveaxis(columns, 2, 0)
@@ -121,10 +123,6 @@ def parts(operators: Operators, grids: tuple[Grid, ...]) -> GridParts:
         summed=summed,
         borders=dict(zip(keys, borders, strict=True)),
     )
-
-
-def _places(operators: Operators) -> range:
-    return range(len(operators.pixels))
 
 
 def _part(operators: Operators, place: int, grid: Grid) -> list[float]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from foretrain.errors import InputError, nearest
 from foretrain.measured.job import Log, Remainder, Trace
+from foretrain.study.files import read_text
 from foretrain.study.problems import Problems
-from foretrain.study.reading import read_text
 from foretrain.study.traces.format import MOST_BYTES, Format, first_cells, rows
 from foretrain.study.traces.record import UNREADABLE, NotAJob, log_of
 from foretrain.study.traces.schedulers import SACCT, SWF

@@ -26,8 +26,8 @@ from pathlib import Path
 from foretrain.cluster.fleet import Fleet, Nodes
 from foretrain.errors import InputError, nearest
 from foretrain.measured.job import End, Remainder
+from foretrain.study.files import read_text
 from foretrain.study.problems import Problems
-from foretrain.study.reading import read_text
 from foretrain.study.traces.format import MOST_BYTES, Format, Row, rows
 from foretrain.study.traces.record import NEVER_RAN, NotAJob, Record, ended
 from foretrain.units import as_written

@@ -179,7 +179,15 @@ def samples_of(
     main = str(getattr(module, "main_input_name", "input_ids"))
     shapes = {**_seen(main, takes, module.config, size=size), **_heard(main, module.config, size)}
     shapes |= _read(main, takes, module.config, size=size)
-    _check(module.config, shapes, size)
+    # Refuse a size of what the model does not read.
+    if size.image is not None and not shapes.keys() & set(PIXELS):
+        raise InputError(
+            f"a model of type {module.config.model_type} reads no pictures: leave image out."
+        )
+    if size.sequence is not None and shapes.keys() <= set(PIXELS):
+        raise InputError(
+            f"a model of type {module.config.model_type} reads pictures: give image, no sequence."
+        )
     found = {
         name: torch.empty(
             (SAMPLES, *shape),
@@ -233,16 +241,6 @@ def _read(main: str, takes: frozenset[str], config: Any, *, size: SampleSize) ->
         cut = config.model_type in CUT and size.sequence is not None
         found["decoder_input_ids"] = (SPANS.targets(read) if cut else read,)
     return found
-
-
-def _check(config: Any, shapes: Shapes, size: SampleSize) -> None:
-    """Refuse a size of what the model does not read."""
-    if size.image is not None and not shapes.keys() & set(PIXELS):
-        raise InputError(f"a model of type {config.model_type} reads no pictures: leave image out.")
-    if size.sequence is not None and shapes.keys() <= set(PIXELS):
-        raise InputError(
-            f"a model of type {config.model_type} reads pictures: give image, no sequence."
-        )
 
 
 def _configs(config: Any) -> Iterator[Any]:

@@ -27,8 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from foretrain.errors import InputError
-from foretrain.study.reading import exists, read_bytes
-from foretrain.study.writing import write_text
+from foretrain.study.files import exists, read_bytes, write_text
 from foretrain.workload.graph import Model
 
 if TYPE_CHECKING:

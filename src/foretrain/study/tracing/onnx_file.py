@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import ForetrainError, InputError, require, shortened
-from foretrain.study.reading import read_bytes
+from foretrain.study.files import read_bytes
 from foretrain.study.tracing.onnx_rows import OnnxGraph, parts_of, rows_of
 from foretrain.workload.graph import Model
 from foretrain.workload.traced.layers import model_of_trace
@@ -152,18 +152,7 @@ def inferred(document: Any, path: Path) -> Any:
     Raises:
         InputError: shapes contradict one another.
     """
-    _strip(document)
-    for _ in range(MOST_PASSES):
-        found = _inferred(document, path)
-        numbers = _worked_out(found)
-        if not numbers:
-            return found
-        _put(document, numbers)
-    return found
-
-
-def _strip(document: Any) -> None:
-    """Leave out numbers of weights and earlier shapes, which only take time."""
+    # Leave out numbers of weights and earlier shapes, which only take time.
     del document.graph.value_info[:]
     for each in document.graph.output:
         each.type.tensor_type.ClearField("shape")
@@ -171,6 +160,13 @@ def _strip(document: Any) -> None:
         if np.prod(table.dims) > SMALL:
             for field in ("raw_data", "float_data", "double_data", "external_data"):
                 table.ClearField(field)
+    for _ in range(MOST_PASSES):
+        found = _inferred(document, path)
+        numbers = _worked_out(found)
+        if not numbers:
+            return found
+        _put(document, numbers)
+    return found
 
 
 def _inferred(document: Any, path: Path) -> Any:

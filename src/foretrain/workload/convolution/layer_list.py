@@ -244,11 +244,6 @@ def model_of_layers(name: str, rows: Sequence[ListedLayer]) -> Model:
     )
 
 
-def _first(row: ListedLayer) -> Operator:
-    """What reads the samples, which have too few channels to divide and need no gradient."""
-    return replace(row.operator, first=True, channels=0)
-
-
 def _layers(rows: Sequence[ListedLayer]) -> Iterator[Layer]:
     """Rows that stay together, one layer after the other."""
     numbered = enumerate(rows)
@@ -259,7 +254,10 @@ def _layers(rows: Sequence[ListedLayer]) -> Iterator[Layer]:
         outputs = last.result.values if last.outputs is None else last.outputs
         yield Layer(
             name=first.layer or first.name,
-            operators=tuple(row.operator if place else _first(row) for place, row in several),
+            operators=tuple(
+                row.operator if place else replace(row.operator, first=True, channels=0)
+                for place, row in several
+            ),
             input=inputs,
             output=outputs,
         )

@@ -60,7 +60,10 @@ def product(name: str, row: TraceRow, facts: RowFacts) -> Operator:
         return convolution(name, row, facts)
     matrices = MATRICES[row.name](row, facts)
     if matrices is None:
-        return _empty(name, row, facts)
+        moved = sum(each.elements for each in (*row.reads, *row.writes)) / facts.samples
+        return Operator(
+            name=name, weights=facts.weights, forward=Size(values=moved), kept=facts.kept
+        )
     return _trainable(matmul(name, matrices, weights=facts.weights), row, facts)
 
 
@@ -79,11 +82,6 @@ def _trainable(operator: Operator, row: TraceRow, facts: RowFacts) -> Operator:
 
 
 TRACED_UNIT: Final = f"products of a traced model have {UNDIVIDED}"
-
-
-def _empty(name: str, row: TraceRow, facts: RowFacts) -> Operator:
-    moved = sum(each.elements for each in (*row.reads, *row.writes)) / facts.samples
-    return Operator(name=name, weights=facts.weights, forward=Size(values=moved), kept=facts.kept)
 
 
 def _factors(row: TraceRow) -> tuple[int, int]:
@@ -246,7 +244,11 @@ def divisible(operator: Operator, rows: Sequence[TraceRow], *, dimensions: int) 
     if kind_of(row) is not RowKind.PRODUCT:
         return found
     if row.name in CONVOLUTIONS:
-        filters, channels = _of_convolution(row)
+        # Filters and input channels; groups are divided as a whole.
+        groups = int(row.number("groups", 1))
+        filters, channels = (
+            (groups, groups) if groups > 1 else (row.writes[0].shape[1], row.reads[0].shape[1])
+        )
     elif operator.matrices is not None and operator.weights:
         filters, channels = round(operator.matrices.columns), round(operator.matrices.depth)
     else:
@@ -254,12 +256,6 @@ def divisible(operator: Operator, rows: Sequence[TraceRow], *, dimensions: int) 
     # A sample has too few channels to divide, and needs no gradient.
     channels = 0 if operator.first else channels
     return replace(found, units=0, unit="", filters=filters, channels=channels)
-
-
-def _of_convolution(row: TraceRow) -> tuple[int, int]:
-    """Filters and input channels; groups are divided as a whole."""
-    groups = int(row.number("groups", 1))
-    return (groups, groups) if groups > 1 else (row.writes[0].shape[1], row.reads[0].shape[1])
 
 
 def pixels_of(rows: Sequence[TraceRow], *, dimensions: int) -> Pixels | None:

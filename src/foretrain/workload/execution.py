@@ -1,4 +1,11 @@
-"""Eager: what a model keeps where every operation is a kernel of its own.
+"""What software makes of a model: the kernels of its loss, and what eager execution keeps.
+
+Cross-entropy: how software computes the loss of logits, and what its kernels read and write.
+
+Logits are most of what the ends of a model move, so whether their loss is one kernel or a dozen
+decides what the ends cost.
+
+Eager: what a model keeps where every operation is a kernel of its own.
 
 The library counts what fused kernels keep. A framework that runs operation by operation keeps what
 each of them needs: copies of rotated queries and keys, both factors of a gate, norms in fp32. Times
@@ -16,6 +23,65 @@ from enum import StrEnum
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import NOTHING, Attention, Operator, OperatorKind, Size, Split
 from foretrain.workload.trainable import is_linear, projections, stem
+
+
+class CrossEntropy(StrEnum):
+    """Kinds of a loss, by its kernels."""
+
+    SOFTMAX = "softmax"
+    """A framework's: logits widened to fp32, one kernel of their softmax, one of its gradient."""
+    APART = "apart"
+    """Written down operation by operation in fp32, so that members of a tensor axis which divide
+    the vocabulary exchange no more than a maximum and sums."""
+    FUSED = "fused"
+    """One kernel that reads logits as they are, and one that puts gradients in their place."""
+    AT_ONCE = "at-once"
+    """The same, but that gradients come in the forward pass, after another one for the sums, and
+    are multiplied by what the loss gets."""
+
+
+WIDENED, OPERATION, READ, NARROWED = 4, 8, 4, 4
+"""Bytes in fp32 of a value that is widened, changed in its place, read, or narrowed again; of
+widened and narrowed ones besides what is read or written at the precision of activations."""
+
+
+def computed(model: Model, how: CrossEntropy) -> Model:
+    """A model whose loss is computed in a certain way; the library counts that of a framework."""
+    if how is CrossEntropy.SOFTMAX:
+        return model
+    return replace(model, layers=tuple(_of_head(layer, how) for layer in model.layers))
+
+
+def _of_head(layer: Layer, how: CrossEntropy) -> Layer:
+    """The layer with its loss, if it is one of logits."""
+    if layer.name != "head":
+        return layer
+    operators = tuple(_loss(each, how) if each.name == "loss" else each for each in layer.operators)
+    return replace(layer, operators=operators)
+
+
+def _loss(loss: Operator, how: CrossEntropy) -> Operator:
+    """The loss of some logits. Sources: megatron-cross-entropy; flash-attention-cross-entropy."""
+    many = loss.forward.values
+    if how is not CrossEntropy.APART:
+        read = many if how is CrossEntropy.FUSED else 3 * many
+        return replace(
+            loss,
+            forward=Size(values=read),
+            backward=Size(values=2 * many),
+            kernels=1,
+            single=True,
+        )
+    # Widened; the maximum read; it subtracted, exponentials, their sum read, shares. Back: shares
+    # times what the loss gets, narrowed. Calls are those of 9 operators.
+    forward = WIDENED + READ + OPERATION + OPERATION + READ + OPERATION
+    return replace(
+        loss,
+        forward=Size(values=many, fixed=forward * many),
+        backward=Size(values=many, fixed=(OPERATION + NARROWED) * many),
+        kernels=9,
+    )
+
 
 FP32_BYTES = 4.0
 PARTS = 3
@@ -174,7 +240,9 @@ def _operators(layer: Layer, tokens: int, *, kernels: Kernels) -> Iterator[Opera
         if kernels.autocast:
             kept = _cast(each, kept, layer)
         if kernels.masks and each.kind is OperatorKind.FUSED_ATTENTION:
-            kept = replace(kept, values=kept.values + _pairs(layer))
+            products = (each.matrices for each in layer.operators if each.name == "scores")
+            pairs = sum(each.batch * each.rows * each.columns for each in products if each)
+            kept = replace(kept, values=kept.values + pairs)
         if (
             each.matrices is not None
             and each.attention is Attention.PLAIN
@@ -213,12 +281,6 @@ def _kept(operator: Operator, tokens: int, *, joined: bool, pads: bool) -> Size:
         # Padded by an indexed copy, which keeps what it copies.
         return Size(values=operator.forward.values / 3)
     return kept
-
-
-def _pairs(layer: Layer) -> float:
-    """Pairs of queries and keys of all heads."""
-    products = (each.matrices for each in layer.operators if each.name == "scores")
-    return sum(each.batch * each.rows * each.columns for each in products if each)
 
 
 def _repeated(scores: Operator, layer: Layer) -> Size:
