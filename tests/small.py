@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from foretrain.cluster.cluster import Cluster, Host
-from foretrain.cluster.link import Level, Link, Technology
+from foretrain.cluster.device import Level, Link, Technology
 from foretrain.plan.enumeration import plan_tables, with_orders
 from foretrain.plan.plan import Offload, Plan, Recompute, Schedule, Sends, Sharding
 from foretrain.plan.study import Limit, Space, Study

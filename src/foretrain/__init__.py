@@ -22,7 +22,7 @@ _HOMES = {
     "EnergyMeter": "foretrain.ensemble.run.machine",
     "EnsembleStudy": "foretrain.measured.ensemble_study",
     "Finding": "foretrain.search.explain.finding",
-    "FleetTerms": "foretrain.ensemble.terms",
+    "FleetTerms": "foretrain.ensemble.costs",
     "ForetrainError": "foretrain.errors",
     "InputError": "foretrain.errors",
     "LaunchFile": "foretrain.study.launch_files",

@@ -18,7 +18,7 @@ from foretrain.ensemble.nodes.leader import Leader as Leader
 from foretrain.ensemble.nodes.pipeline import input_pipeline as input_pipeline
 from foretrain.ensemble.result import EnsembleRan as EnsembleRan
 from foretrain.ensemble.run.machine import EnergyMeter as EnergyMeter
-from foretrain.ensemble.terms import FleetTerms as FleetTerms
+from foretrain.ensemble.costs import FleetTerms as FleetTerms
 from foretrain.ensemble.train import ensemble_run as ensemble_run
 from foretrain.errors import (
     ForetrainError as ForetrainError,

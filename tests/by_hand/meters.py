@@ -10,8 +10,7 @@ from functools import cache
 import numpy as np
 
 from foretrain.cluster.cluster import Cluster, Host
-from foretrain.cluster.device import Device, Peak
-from foretrain.cluster.link import Level, Link, Technology
+from foretrain.cluster.device import Device, Level, Link, Peak, Technology
 from foretrain.plan.table import table_of
 from foretrain.step import compute
 from foretrain.step.held import hold

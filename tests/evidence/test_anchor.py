@@ -13,7 +13,7 @@ from foretrain.coefficients.coefficients import Origin
 from foretrain.coefficients.intervals import after_anchor
 from foretrain.errors import InputError
 from foretrain.evidence.calibrate import WIDTHS, anchor, anchored
-from foretrain.evidence.judgement import FACTOR
+from foretrain.evidence.result import FACTOR
 from foretrain.plan.plan import Recompute
 from foretrain.plan.study import Space
 from foretrain.step.estimate import estimate

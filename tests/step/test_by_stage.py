@@ -15,7 +15,7 @@ from foretrain.plan.table import table_of
 from foretrain.step.by_stage import outlook, stage_seconds, staged, stretch_memory, stretches
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting
-from foretrain.step.simulation.step import simulate
+from foretrain.step.simulated_step import simulate
 from foretrain.step.timeline import closed_form
 from foretrain.study.coefficients import DEFAULT
 

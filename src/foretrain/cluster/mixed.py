@@ -8,7 +8,7 @@ from math import ceil
 from operator import mul
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.link import Level, Link
+from foretrain.cluster.device import Level, Link
 from foretrain.errors import InputError
 
 BETWEEN = "between"

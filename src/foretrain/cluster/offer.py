@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.link import Topology
+from foretrain.cluster.device import Topology
 from foretrain.errors import InputError
 
 

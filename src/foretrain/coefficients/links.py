@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from foretrain.cluster.link import Technology
+from foretrain.cluster.device import Technology
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.link import Link
+from foretrain.cluster.device import Link
 from foretrain.cluster.offer import fewer
 from foretrain.ensemble.across_nodes import (
     DUPLICATE,

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, inf, isnan
 
+from foretrain.ensemble.costs import FleetTerms
 from foretrain.ensemble.course import CourseState, train
-from foretrain.ensemble.terms import FleetTerms
 from foretrain.errors import InputError
 
 Slots = tuple[tuple[int, ...], ...]

@@ -17,8 +17,7 @@ from foretrain.coefficients.intervals import after_anchor
 from foretrain.errors import InputError
 from foretrain.evidence.fit import free_of
 from foretrain.evidence.fit_runs import FitEngine, Fitting, fit_runs
-from foretrain.evidence.judgement import FACTOR, FARTHEST, causes, deviations
-from foretrain.evidence.result import Calibrated, Moved, Odd
+from foretrain.evidence.result import FACTOR, FARTHEST, Calibrated, Moved, Odd, causes, deviations
 from foretrain.measured.run import MeasuredRun, UnreadRow
 from foretrain.plan.study import Study
 from foretrain.show.report import AnswerReport, Block, Note, ReportSection

@@ -37,8 +37,13 @@ from foretrain.evidence.fit import (
     values_of,
     weights,
 )
-from foretrain.evidence.judgement import (
+from foretrain.evidence.predict import CATALOGUE, measured_seconds, predict
+from foretrain.evidence.result import (
     FARTHEST,
+    Calibrated,
+    Judged,
+    Moved,
+    Odd,
     deviations,
     folds_of,
     left_out,
@@ -46,8 +51,6 @@ from foretrain.evidence.judgement import (
     scatter,
     standard_error,
 )
-from foretrain.evidence.predict import CATALOGUE, measured_seconds, predict
-from foretrain.evidence.result import Calibrated, Judged, Moved, Odd
 from foretrain.measured import lore
 from foretrain.measured.case import case_of
 from foretrain.measured.run import MeasuredRun, Subject
@@ -234,7 +237,7 @@ def _asked(
     used: tuple[MeasuredRun, ...], fitting: Fitting, *, priors: Calibration, engine: FitEngine
 ) -> tuple[tuple[Free, ...], Rows, Predict]:
     """What may move, the measured side of the runs, and who predicts them."""
-    trainers = [trainer_of(run) for run in used]
+    trainers = [lore.trainer_of(run) for run in used]
     repeats = [run.repeat or run.id for run in used]
     rows = Rows(
         measured=np.log([seen.measured for seen in map(observed, used) if seen is not None]),
@@ -343,11 +346,6 @@ class _Predicting:
             questions.append(FitQuestion(runs=piece, sets=sets, asked=asked))
         found = list(self._engine(log_seconds, questions))
         return [np.concatenate(pieces) for pieces in zip(*found, strict=True)]
-
-
-def trainer_of(run: MeasuredRun) -> str:
-    """Whose pace a run shares: runs of one code by one publisher count together."""
-    return run.source_id if lore.SHARED_CODE.of(run) else f"{run.source_id}, {run.framework}"
 
 
 def _error(found: Fit, rows: Rows) -> float:

@@ -11,9 +11,8 @@ from foretrain.cluster.device import Device
 from foretrain.measured import defaults, lore, recipe, tuning
 from foretrain.measured.coverage import Assumptions, Default, NotCovered, circumstances_of
 from foretrain.measured.degrees import Degrees, degrees_choices, not_understood
-from foretrain.measured.layout import batch_of, plans_of
 from foretrain.measured.lore import completed, software_of
-from foretrain.measured.network import model_of, reads_images
+from foretrain.measured.network import batch_of, model_of, plans_of, reads_images
 from foretrain.measured.place import Catalogue, cluster_of
 from foretrain.measured.recipe import by_recipe
 from foretrain.measured.run import MeasuredRun, Place, Subject, TableKind

@@ -256,3 +256,8 @@ def software_of(run: MeasuredRun, assumptions: Assumptions) -> Software:
         return replace(SHARED, flat=flat, waits=flat)
     packed = stored_of(run) is not None
     return replace(SHARED, unpacked=assumptions.of("unpacked").value if packed else 1)
+
+
+def trainer_of(run: MeasuredRun) -> str:
+    """Whose pace a run shares: runs of one code by one publisher count together."""
+    return run.source_id if SHARED_CODE.of(run) else f"{run.source_id}, {run.framework}"

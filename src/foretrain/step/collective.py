@@ -26,10 +26,9 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.links import TransferErrors
 from foretrain.plan.table import Rows, distinct
 from foretrain.step.collectives import ALGORITHMS, exchanges
-from foretrain.step.collectives.group import Algorithm, Group, group
+from foretrain.step.collectives.group import Algorithm, Group, group, own_algorithm
 from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.network import LIBRARY, Network, network
-from foretrain.step.collectives.own import own_algorithm
 from foretrain.step.strategies.strategy import Pattern
 from foretrain.workload.parts.feed_forward import ANYWHERE, RouterLimit
 

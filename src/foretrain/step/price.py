@@ -30,7 +30,7 @@ from foretrain.step.memory import interval as memory_interval
 from foretrain.step.peak import MemoryPeak
 from foretrain.step.result import Estimate, JobTime, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting
-from foretrain.step.simulation.step import simulate, step_seconds
+from foretrain.step.simulated_step import simulate, step_seconds
 from foretrain.step.situation import (
     confidence,
     interval,

@@ -26,7 +26,7 @@ from typing import Any, TypeGuard, TypeVar
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
 from foretrain.errors import InputError, nearest
-from foretrain.study.levels import with_nodes
+from foretrain.study.keys import with_nodes
 from foretrain.study.problems import Problems, validated, written
 
 

@@ -23,7 +23,7 @@ from foretrain.study.catalogue import (
     leaves,
     names,
 )
-from foretrain.study.levels import alone
+from foretrain.study.keys import alone
 
 NAME: Final = "here"
 SMI: Final = ("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits")

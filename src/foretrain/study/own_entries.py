@@ -37,7 +37,7 @@ from foretrain.study.catalogue import (
     register,
 )
 from foretrain.study.documents import read_toml
-from foretrain.study.levels import with_nodes
+from foretrain.study.keys import with_nodes
 from foretrain.study.problems import Problems, unknown_key, validated
 from foretrain.study.trainers import trainer_from
 from foretrain.units import DOLLARS_PER_SECOND, as_written

@@ -20,7 +20,7 @@ from foretrain.errors import InputError, nearest
 from foretrain.plan.spelling import spelled
 from foretrain.plan.study import Study
 from foretrain.study.catalogue import cluster, cluster_document, find, knows, names
-from foretrain.study.levels import alone
+from foretrain.study.keys import alone
 from foretrain.study.model import GIVEN, given
 from foretrain.study.plan import read_named
 from foretrain.study.study import study_from

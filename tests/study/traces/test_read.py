@@ -6,8 +6,8 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.measured.job import LISTED, End
+from foretrain.study.traces.formats import read_openb_nodes
 from foretrain.study.traces.read import FORMATS, read_log, read_trace
-from foretrain.study.traces.tables import read_openb_nodes
 
 PHILLY = """timestamp,duration,num_gpus,gpu_time,cluster
 2017-10-09 07:01:55,66.0,1,66.0,11cb48

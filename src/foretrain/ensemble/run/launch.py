@@ -20,12 +20,12 @@ from typing import Final
 
 from batchcast.forkserver.client import Process
 from batchcast.stream import Stream
+from foretrain.ensemble.costs import FleetTerms
 from foretrain.ensemble.result import MemberState, Snapshot
 from foretrain.ensemble.run.home import Home
 from foretrain.ensemble.run.inputs import RunSetting, counted, lag_of, stats_of, stream
 from foretrain.ensemble.run.looks import Looks, Report, StreamNow, added, received
 from foretrain.ensemble.run.member import MemberJob, live
-from foretrain.ensemble.terms import FleetTerms
 from foretrain.ensemble.waves import SuccessiveHalving, first_fit_decreasing, waves
 from foretrain.errors import ForetrainError
 from foretrain.measured.ensemble_study import EnsembleStudy, Probed, Recipe

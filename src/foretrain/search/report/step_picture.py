@@ -9,7 +9,7 @@ from typing import Final
 
 from foretrain.show.charts import PlotAxis, Ticks
 from foretrain.show.words import written
-from foretrain.step.simulation.step import DeviceStream, Interval, timeline
+from foretrain.step.simulated_step import DeviceStream, Interval, timeline
 from foretrain.step.timeline import StepTimes
 from foretrain.units import SECONDS
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from foretrain.step.collectives import dispatch, exchanges, in_network, ring, tree
+from foretrain.step.collectives import exchanges, in_network, ring, tree
 from foretrain.step.collectives.group import Algorithm, relayed
 from foretrain.step.strategies.strategy import Pattern
 
@@ -43,8 +43,8 @@ ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
             "direct": exchanges.direct_all_to_all,
         },
         Pattern.DISPATCH: {
-            "direct-dispatch": dispatch.direct,
-            "forwarded": dispatch.forwarded,
+            "direct-dispatch": exchanges.direct,
+            "forwarded": exchanges.forwarded,
         },
         Pattern.SEND: {"neighbour": exchanges.send},
         Pattern.BROADCAST: {

@@ -8,6 +8,8 @@ everybody when the busiest link has carried all of them, and that one the others
     hops + per_byte * size + (all links - busiest link) * min(size, pieces at once)
 
 That is the lesser of two lines, one for a message in one piece and one for many.
+
+Algorithms of one's own for collectives: a function of a `Group` that returns a `Line`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from foretrain.errors import InputError
+from foretrain.plugins import COLLECTIVE, blamed, called, own
 from foretrain.step.collectives.line import WHOLE, Line, Number
 from foretrain.step.collectives.network import Network, Wire
 from foretrain.step.collectives.topologies import SHAPES, Extent
@@ -202,3 +206,42 @@ def relayed(name: str, relay: Callable[[Group], Relay]) -> Mapping[str, Algorith
         return Line(fixed=found.hops, per_byte=found.way)
 
     return {name: pieces, f"{name}{WHOLE}": whole}
+
+
+def own_algorithm(name: str) -> Algorithm:
+    """The algorithm that a user calls so, which checks what it says.
+
+    Raises:
+        InputError: there is no such thing, or it is no function.
+    """
+    found = own(COLLECTIVE, name)
+    if found is None:
+        raise InputError(
+            f"unknown collective '{name}'. Write the name of one that foretrain has for "
+            "this, or package.module:name, or register it by that name."
+        )
+    algorithm = called(found, name=name)
+
+    def checked(group: Group) -> Line:
+        with blamed(COLLECTIVE, name):
+            line = algorithm(group)
+        if not isinstance(line, Line):
+            told = f"returned a {type(line).__name__}; a Line(fixed=, per_byte=) is wanted"
+            raise InputError(f"collective '{name}': {told}.")
+        return Line(
+            fixed=_seconds(name, line.fixed, group), per_byte=_seconds(name, line.per_byte, group)
+        )
+
+    return checked
+
+
+def _seconds(name: str, value: object, group: Group) -> Number:
+    """Seconds of every group; infinite where the links cannot do it. [group]"""
+    with blamed(COLLECTIVE, name):
+        seconds = np.asarray(value, dtype=np.float64) + np.zeros_like(group.members)
+    if seconds.shape != group.members.shape or not (seconds >= 0).all():
+        raise InputError(
+            f"collective '{name}': its seconds must be one number of at least 0 for each group, "
+            f"got {np.asarray(value)}."
+        )
+    return seconds

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from foretrain.study.tracing.attention import whole
+from foretrain.study.tracing.operators import whole
 from foretrain.study.tracing.tape import Tape, tensors
 from foretrain.workload.traced.trace import ModelTrace, TracedModule, TracedParameter
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-from foretrain.step.simulation.pipeline import Pipeline, play
+from foretrain.step.simulated_passes import Pipeline, play
 from foretrain.step.timeline import StepTimes
 
 

@@ -5,7 +5,7 @@ from tests.pipelines import stage_times, step_times
 
 from foretrain.errors import InputError
 from foretrain.step.schedules.stages import PassSequence
-from foretrain.step.simulation.pipeline import order, passes_of
+from foretrain.step.simulated_passes import order, passes_of
 
 
 @st.composite

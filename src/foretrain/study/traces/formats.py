@@ -1,4 +1,6 @@
-"""Logs that are tables with named columns.
+"""Logs, format by format.
+
+Logs that are tables with named columns.
 
 Any CSV: the user says which column holds what.
 
@@ -15,10 +17,24 @@ PAI: Alibaba's task table of 2020, whose file does not name its columns.
 
 Sources: jeon2019 and its log, as AdaptDL's authors reduced it to a table; gu2019, its published
 simulator; hu2021 and hu2024, columns as their README files list them.
+
+Logs of schedulers.
+
+Slurm: what `sacct --parsable2` prints of jobs; steps of jobs are left out.
+
+Ask it for JobID, User, Partition, Submit, Start, Elapsed, Timelimit, State and AllocTRES of all
+users' allocations, with `--parsable2` for `|` between cells and the names in the first line.
+
+SWF: the Standard Workload Format of the Parallel Workloads Archive; -1 is not known.
+
+A job that was swapped out has a line for all of it and further ones for its parts.
+
+Source: chapin1999, section 3.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from math import ceil
 from pathlib import Path
@@ -261,4 +277,104 @@ PAI = Format(
     needs=(),
     record=pai_job,
     named=False,
+)  # fmt: skip
+
+
+DEVICES = re.compile(r"gres/gpu(?::([\w.-]+))?=(\d+)")
+"""Devices among the resources of a job, of a kind or of all kinds together."""
+
+
+def sacct_job(row: Row) -> Record:
+    """A job of a row that sacct prints."""
+    name = row.needed("JobID")
+    if "." in name:
+        raise NotAJob("are steps of jobs")
+    found = {kind: int(count) for kind, count in DEVICES.findall(row.text("AllocTRES"))}
+    devices = found.pop("", 0) or sum(found.values())
+    if not devices:
+        raise NotAJob("hold no device")
+    if not row.has("Start"):
+        raise NotAJob(NEVER_RAN)
+    limited = row.has("Timelimit") and row.text("Timelimit") not in {"UNLIMITED", "Partition_Limit"}
+    return Record(
+        line=row.line,
+        name=name,
+        arrival=row.moment("Submit"),
+        ran=row.duration("ElapsedRaw" if row.has("ElapsedRaw") else "Elapsed"),
+        devices=devices,
+        end=ended(row.needed("State")),
+        begun=row.moment("Start"),
+        estimate=row.duration("Timelimit") if limited else None,
+        user=row.text("User"),
+        group=row.text("Partition"),
+        kinds=tuple(sorted(found)),
+    )
+
+
+SACCT = Format(
+    says="what sacct --parsable2 prints: JobID, Submit, Start, Elapsed, State, AllocTRES",
+    columns=(
+        "JobID", "User", "Partition", "Submit", "Start", "Elapsed", "ElapsedRaw", "Timelimit",
+        "State", "AllocTRES",
+    ),
+    needs=("JobID", "Submit", "Start", "State", "AllocTRES"),
+    record=sacct_job,
+    open=True,
+    delimiter="|",
+)  # fmt: skip
+
+
+NOT_KNOWN = -1.0
+
+BURSTS = frozenset({2.0, 3.0, 4.0})
+"""Codes of lines that tell of a part of a job's time, between being swapped out."""
+
+STATUS = {0.0: End.FAILED, 1.0: End.FINISHED, 5.0: End.KILLED, NOT_KNOWN: End.FINISHED}
+
+
+def swf_job(row: Row) -> Record:
+    """A job of a line of the archive."""
+    status = row.number("status")
+    if status in BURSTS:
+        raise NotAJob("tell of parts of a job, which has a line of its own")
+    if status not in STATUS:
+        row.wrong(f"status is {status:g}. Known: -1, 0, 1, 5, and 2 to 4 for parts of a job.")
+    ran, devices = row.number("run time"), -1
+    # Processors that a job held, or else asked for.
+    for column in ("allocated processors", "requested processors"):
+        if row.number(column) not in {NOT_KNOWN, 0.0}:
+            devices = row.count(column)
+            break
+    if NOT_KNOWN in (ran, devices):
+        raise NotAJob(NEVER_RAN)
+    arrival, waited = row.number("submit time"), row.number("wait time")
+    if arrival == NOT_KNOWN:
+        raise NotAJob("do not tell when they were submitted")
+    limit = row.number("requested time")
+    return Record(
+        line=row.line,
+        name=f"job-{row.count('job number'):07}",
+        arrival=arrival,
+        ran=ran,
+        devices=devices,
+        end=STATUS.get(status, End.FINISHED),
+        begun=arrival + waited if waited != NOT_KNOWN else None,
+        estimate=limit if limit > 0 else None,
+        user=row.text("user"),
+        group=row.text("queue"),
+    )
+
+
+SWF = Format(
+    says="the Standard Workload Format, .swf",
+    columns=(
+        "job number", "submit time", "wait time", "run time", "allocated processors", "CPU time",
+        "memory", "requested processors", "requested time", "requested memory", "status", "user",
+        "group", "executable", "queue", "partition", "preceding job", "think time",
+    ),
+    needs=(),
+    record=swf_job,
+    named=False,
+    delimiter="",
+    comment=";",
 )  # fmt: skip

@@ -11,8 +11,8 @@ from foretrain.errors import InputError
 from foretrain.plan.plan import Schedule, Sends
 from foretrain.step.schedules import SCHEDULES
 from foretrain.step.schedules.stages import PassSequence
-from foretrain.step.simulation.pipeline import order, passes_of, play
-from foretrain.step.simulation.step import simulate
+from foretrain.step.simulated_passes import order, passes_of, play
+from foretrain.step.simulated_step import simulate
 from foretrain.step.timeline import closed_form, closed_step
 
 every_schedule = pytest.mark.parametrize("schedule", Schedule)
