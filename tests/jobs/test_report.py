@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.jobs.report import responses, simulate_report, speed
 from foretrain.jobs.simulate import simulate
 from foretrain.measured.job import Job, Log, Trace

@@ -9,8 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.coefficients.coefficients import Coefficient, Coefficients, Origin
-from foretrain.coefficients.links import Protocols
+from foretrain.coefficients.coefficients import Coefficient, Coefficients, Origin, Protocols
 from foretrain.evidence.fit import FARTHEST, NOISE, TENTH, Floats, Free, free_of, values_of, weights
 from foretrain.step.collective import transfer
 from foretrain.step.strategies.strategy import Pattern

@@ -11,9 +11,8 @@ from typing import Final
 import numpy as np
 from validation.fitting.collectives import LEAST, Timed, fitted, quickest
 
-from foretrain.coefficients.coefficients import Coefficient, Coefficients, Origin
+from foretrain.coefficients.coefficients import Coefficient, Coefficients, Origin, TransferErrors
 from foretrain.coefficients.intervals import LEVEL
-from foretrain.coefficients.links import TransferErrors
 from foretrain.evidence.fit import TENTH
 from foretrain.step.collective import transfers
 

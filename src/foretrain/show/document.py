@@ -1,4 +1,6 @@
-"""Documents, and where the answers in them come from.
+"""Answers outside a terminal: documents, where they come from, and notebooks.
+
+Documents, and where the answers in them come from.
 
 Where an answer comes from: enough to ask the same question again.
 
@@ -8,24 +10,33 @@ Seconds, bytes, FLOP, dollars, joules; ratios are fractions. Keys stand in the o
 fields, so that the same answer is the same text.
 
 Provenance: which foretrain, which question and which coefficients stand behind an answer.
+
+Answers in a notebook: a line where Python shows them, a table where HTML is drawn, data frames.
+
+An answer says which of its fields are its rows, and which labels a line and a table show.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum, StrEnum
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from math import isfinite
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
 from foretrain.plan.collective_study import CollectiveStudy
 from foretrain.plan.study import Study
-from foretrain.show.table import label, labelled
+from foretrain.show.table import Table, label, labelled, table
 from foretrain.study.coefficients import DEFAULT
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,3 +219,60 @@ def installed() -> str:
         return version("foretrain")
     except PackageNotFoundError:
         return "unknown"
+
+
+MOST: Final = 20
+"""Rows that a notebook draws."""
+
+
+class Shown:
+    """An answer that shows itself.
+
+    Attributes:
+        rows: the field that holds its rows; empty for an answer that is one row itself.
+        columns: labels of a row that a table shows, the first of them in a line too.
+    """
+
+    __slots__ = ()
+
+    rows: ClassVar[str] = ""
+    columns: ClassVar[tuple[str, ...]] = ()
+
+    def __repr__(self) -> str:
+        """One line: what it is, how many rows it has, and the figures of the first."""
+        found = self._table()
+        figures = [
+            f"{column.name} {text}"
+            for column, text in zip(found.columns, found.rows[0] if found.rows else (), strict=True)
+            if column.number and text
+        ]
+        many = [f"{self.rows} {len(self._records())}"] if self.rows else []
+        return f"<{type(self).__name__}: {', '.join([*many, *figures])}>"
+
+    def _repr_html_(self) -> str:
+        """A table, as notebooks draw it."""
+        from foretrain.show.page import fragment
+
+        return fragment(repr(self), self._table())
+
+    def to_dict(self) -> Any:  # noqa: ANN401 - as JSON has it
+        """What the document says of it: seconds, bytes, dollars; ratios are fractions."""
+        return plain(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Its rows as a data frame, with the keys of the document, those inside joined by dots.
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        if find_spec("pandas") is None:
+            raise InputError("to_pandas needs pandas, which is not installed: pip install pandas.")
+        import pandas
+
+        return pandas.json_normalize([plain(each) for each in self._records()])
+
+    def _records(self) -> Sequence[object]:
+        return getattr(self, self.rows) if self.rows else (self,)
+
+    def _table(self) -> Table:
+        return table(self._records()[:MOST], *self.columns)

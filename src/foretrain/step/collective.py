@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.coefficients.coefficients import Coefficients
-from foretrain.coefficients.links import TransferErrors
+from foretrain.coefficients.coefficients import Coefficients, TransferErrors
 from foretrain.plan.table import Rows, distinct
 from foretrain.step.collectives import ALGORITHMS, exchanges
 from foretrain.step.collectives.group import Algorithm, Group, group, own_algorithm

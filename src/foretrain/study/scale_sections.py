@@ -2,6 +2,8 @@
 
 Values of a study that vary: seconds by their law, and when workers may go on.
 
+[start] of a scale study: the whole job, from its launch to its last epoch.
+
 Files of profiles: what a worker and its servers did in some steps.
 
 A profile is a JSON document. Times are seconds since a step began, sizes bytes, rates bytes per
@@ -26,8 +28,6 @@ second; a key that the reader does not know is refused.
         }
       ]
     }
-
-[start] of a scale study: the whole job, from its launch to its last epoch.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from foretrain.distributions import (
     stretched,
 )
 from foretrain.errors import InputError, nearest
-from foretrain.measured.profile import Profile
+from foretrain.measured.scale_study import Profile
 from foretrain.plan.servers import SYNCHRONOUS, Updates
 from foretrain.plan.startup import Access, StartUp, WholeJob
 from foretrain.study.documents import from_json

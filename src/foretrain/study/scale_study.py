@@ -11,8 +11,14 @@ from typing import Annotated, Any, Final
 
 from foretrain.distributions import Samples
 from foretrain.errors import InputError
-from foretrain.measured.profile import Profile, StepResource
-from foretrain.measured.scale_study import WASTE, ModelTraining, Provisioning, ScaleStudy
+from foretrain.measured.scale_study import (
+    WASTE,
+    ModelTraining,
+    Profile,
+    Provisioning,
+    ScaleStudy,
+    StepResource,
+)
 from foretrain.plan.servers import (
     SYNCHRONOUS,
     Aggregation,

@@ -39,7 +39,7 @@ from collections.abc import Mapping
 from math import ceil
 from pathlib import Path
 
-from foretrain.cluster.fleet import Fleet, Nodes
+from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.errors import InputError, nearest
 from foretrain.measured.job import End, Remainder
 from foretrain.study.files import read_text
