@@ -259,7 +259,20 @@ def suited(
     if chosen is None:
         return workload, space
     workload = workload and with_gradients(workload, chosen)
-    found, told = narrowed(_with_options(space, chosen, problems), chosen.trainer)
+    # A space with the fields that options of the trainer fix; a plan that differs is noted.
+    changes: dict[str, Any] = {}
+    for name in PLAN_FIELDS:
+        value = chosen.set_to(name)
+        if value is None or value == "as-needed":
+            continue
+        meant = OPTIONS[name].values[value].value
+        if isinstance(meant, tuple):
+            meant = meant[0][0] if name == "recompute" else meant[0]
+        given = getattr(space, name)
+        if given is not None and given != (meant,):
+            problems.add(f"trainer.options.{name}", f"is {value!r}, and plan.{name} differs.")
+        changes[name] = (meant,)
+    found, told = narrowed(replace(space, **changes), chosen.trainer)
     for text in told:
         key, _, why = text.partition(": ")
         problems.add(key, f"{why} {_who_can(key, space)}".rstrip())
@@ -286,23 +299,6 @@ def with_gradients(workload: Workload, chosen: Chosen) -> Workload:
 
 PLAN_FIELDS: Final = ("attention", "sequence_parallel", "sharding", "recompute")
 """Options that are fields of a plan too."""
-
-
-def _with_options(space: Space, chosen: Chosen, problems: Problems) -> Space:
-    """A space with the fields that options of the trainer fix; a plan that differs is noted."""
-    changes: dict[str, Any] = {}
-    for name in PLAN_FIELDS:
-        value = chosen.set_to(name)
-        if value is None or value == "as-needed":
-            continue
-        meant = OPTIONS[name].values[value].value
-        if isinstance(meant, tuple):
-            meant = meant[0][0] if name == "recompute" else meant[0]
-        given = getattr(space, name)
-        if given is not None and given != (meant,):
-            problems.add(f"trainer.options.{name}", f"is {value!r}, and plan.{name} differs.")
-        changes[name] = (meant,)
-    return replace(space, **changes)
 
 
 def _who_can(key: str, space: Space) -> str:

@@ -46,7 +46,19 @@ def model_of_onnx(path: Path, *, sequence: int | None, image: int | None) -> Mod
     require("onnx", what=f"'{path.name}'")
     content = read_bytes(path, most=MOST_BYTES)
     try:
-        trace = _trace(_parsed(content, path), path, sequence=sequence, image=image)
+        document = _parsed(content, path)
+        samples = _sized(document, path, sequence=sequence, image=image)
+        graph = OnnxGraph(inferred(document, path).graph, str(path))
+        rows = tuple(rows_of(graph))
+        trace = ModelTrace(
+            name=path.name.removesuffix(".onnx"),
+            rows=rows,
+            parameters=graph.parameters,
+            parts=parts_of(rows),
+            inputs=graph.inputs,
+            samples=samples,
+            remarks=(RULED,),
+        )
         whole = model_of_trace(trace, tokens=sequence, source=str(path))
     except ForetrainError as error:
         told = str(error)
@@ -57,22 +69,6 @@ def model_of_onnx(path: Path, *, sequence: int | None, image: int | None) -> Mod
     if not whole.parameters:
         raise InputError(f"{path}: has no parameter: no table of numbers is read.")
     return whole
-
-
-def _trace(document: Any, path: Path, *, sequence: int | None, image: int | None) -> ModelTrace:
-    """The forward pass of a document."""
-    samples = _sized(document, path, sequence=sequence, image=image)
-    graph = OnnxGraph(inferred(document, path).graph, str(path))
-    rows = tuple(rows_of(graph))
-    return ModelTrace(
-        name=path.name.removesuffix(".onnx"),
-        rows=rows,
-        parameters=graph.parameters,
-        parts=parts_of(rows),
-        inputs=graph.inputs,
-        samples=samples,
-        remarks=(RULED,),
-    )
 
 
 def _parsed(content: bytes, path: Path) -> Any:
