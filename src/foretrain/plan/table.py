@@ -172,6 +172,39 @@ def stacked(tables: Sequence[PlanTable]) -> PlanTable:
     return PlanTable(**columns, **tables[0].side)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Packed:
+    """Many plans in few bytes: whole numbers no wider than they must be. [plan]
+
+    Attributes:
+        columns: of a table, by their names.
+        side: the tables of structured values.
+    """
+
+    columns: Mapping[str, NDArray[np.unsignedinteger[Any]]]
+    side: Mapping[str, Any]
+
+    def take(self, rows: Rows) -> PlanTable:
+        """The table of some rows, in their order."""
+        columns = {name: each.take(rows).astype(float) for name, each in self.columns.items()}
+        return PlanTable(**columns, **self.side)
+
+
+def packed(plans: PlanTable) -> Packed:
+    """A table in few bytes."""
+    columns = {}
+    for name in COLUMNS:
+        column = getattr(plans, name)
+        columns[name] = column.astype(np.min_scalar_type(int(column.max(initial=0.0))))
+    return Packed(columns=columns, side=plans.side)
+
+
+def packed_together(several: Sequence[Packed]) -> Packed:
+    """Tables with the same side tables, one under the other."""
+    columns = {name: np.concatenate([each.columns[name] for each in several]) for name in COLUMNS}
+    return Packed(columns=columns, side=several[0].side)
+
+
 def distinct(columns: Sequence[Column | Rows | Flags]) -> tuple[Rows, Rows]:
     """The first row of each distinct combination, and for every row the combination it has.
 
