@@ -41,6 +41,7 @@ from foretrain.plan.table import (
     Packed,
     PlanTable,
     Rows,
+    constant,
     distinct,
     packed,
     packed_together,
@@ -48,7 +49,7 @@ from foretrain.plan.table import (
 )
 from foretrain.search.candidate import Priced
 from foretrain.search.found import Incumbents
-from foretrain.search.table import valued, worth_of
+from foretrain.search.table import worth_of
 from foretrain.step.bounds import any_parameters
 from foretrain.step.held import Held, hold
 from foretrain.step.layers import READS
@@ -57,7 +58,7 @@ from foretrain.step.room import rooms
 from foretrain.step.setting import Setting
 from foretrain.step.strategies.pipeline import Cuts, Way, least_cuts, named
 
-DEGREES = 64
+DEGREES = 256
 """Degrees whose regions are worked out at once, which bounds the memory that a search takes."""
 
 PIECE = 65_536
@@ -277,7 +278,7 @@ def _first(
     if stages_open(question, setting):
         if "even" in question.space.cut:
             # The simplest of them.
-            plans = plans.but(cut=np.full(len(plans), float(question.space.cut.index("even"))))
+            plans = plans.but(cut=constant(question.space.cut.index("even"), len(plans)))
         return plans, most(question, plans, dimension=STAGES[0], name="interleaving"), many
     plans = grown(question, plans, STAGES)
     orders = order_counts(plans, setting.cluster, question.space)
@@ -437,7 +438,7 @@ def _least_memory(setting: Setting, question: Question, held: Held) -> Column:
     ]
     least = np.full(len(plans), np.inf)
     for fields in several:
-        columns = {name: np.full(len(plans), float(each)) for name, each in fields.items()}
+        columns = {name: constant(each, len(plans)) for name, each in fields.items()}
         lean = plans.but(**columns)
         memory = stage_memory(setting, held.take(every, lean), run=0).total
         least = np.minimum(least, memory)
