@@ -83,7 +83,12 @@ def summary(outcomes: Outcomes, fleet: Fleet, *, warm_up: float = 0.0) -> RunSum
     """
     jobs = outcomes.trace.jobs
     first = int(warm_up * len(jobs))
-    counted = [place for place in range(first, len(jobs)) if jobs[place].end is not End.RUNNING]
+    gone = outcomes.cancelled
+    counted = [
+        place
+        for place in range(first, len(jobs))
+        if jobs[place].end is not End.RUNNING and place not in gone
+    ]
     if not counted:
         raise InputError(
             f"{outcomes.trace.name}: no job is left to count: those after the warm-up still ran"
@@ -94,28 +99,37 @@ def summary(outcomes: Outcomes, fleet: Fleet, *, warm_up: float = 0.0) -> RunSum
         response, held = outcomes.ended[place] - jobs[place].arrival, outcomes.held[place]
         # What a response is longer than a hold; 0 where that is the rounding of floats.
         waiting = response - held if response > held * (1.0 + ROUNDING) else 0.0
-        rows.append(_Row(jobs[place], response, waiting, outcomes.attained[place]))
-    ends = Counter(job.end for job in jobs)
+        end = End.KILLED if place in outcomes.killed else jobs[place].end
+        rows.append(_Row(jobs[place], end, response, waiting, outcomes.attained[place]))
     makespan = max(outcomes.ended) - jobs[0].arrival
     return RunSummary(
         responses=tuple(row.response for row in rows),
         waiting=tuple(row.waiting for row in rows),
-        finished=tuple(row.response for row in rows if row.job.end is End.FINISHED),
+        finished=tuple(row.response for row in rows if row.end is End.FINISHED),
         makespan=makespan,
         utilisation=fsum(outcomes.attained) / (makespan * fleet.devices),
         fragmentation=outcomes.fragmentation,
         interruptions=sum(outcomes.stops),
-        counts=JobCounts(
-            submitted=len(jobs),
-            finished=ends[End.FINISHED],
-            stopped=ends[End.STOPPED],
-            failed=ends[End.FAILED],
-            killed=ends[End.KILLED],
-            waiting=0,
-            running=ends[End.RUNNING],
-        ),
+        counts=_counts(outcomes),
         groups=_parts(rows, lambda job: job.group),
         users=_parts(rows, lambda job: job.user),
+    )
+
+
+def _counts(outcomes: Outcomes) -> JobCounts:
+    """Jobs by what became of them; who was ended early or given up was killed."""
+    early = outcomes.killed | outcomes.cancelled
+    ends = Counter(
+        End.KILLED if place in early else job.end for place, job in enumerate(outcomes.trace.jobs)
+    )
+    return JobCounts(
+        submitted=len(outcomes.trace.jobs),
+        finished=ends[End.FINISHED],
+        stopped=ends[End.STOPPED],
+        failed=ends[End.FAILED],
+        killed=ends[End.KILLED],
+        waiting=0,
+        running=ends[End.RUNNING],
     )
 
 
@@ -124,6 +138,7 @@ class _Row:
     """One job of a run."""
 
     job: Job
+    end: End
     response: float
     waiting: float
     device_time: float

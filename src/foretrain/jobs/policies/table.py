@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from foretrain.errors import InputError, nearest
+from foretrain.jobs.backfill import BackfillDispatcher
+from foretrain.jobs.conservative import ConservativeDispatcher
 from foretrain.jobs.hazard import learned
 from foretrain.jobs.ordered import OrderedDispatcher, Ordering
 from foretrain.jobs.policies.aware import (
@@ -14,7 +16,6 @@ from foretrain.jobs.policies.aware import (
     fifo_max,
     srtf_efficient,
 )
-from foretrain.jobs.policies.easy import EasyDispatcher
 from foretrain.jobs.policies.equal import equal_share, gandiva_fair, hesrpt, processor_sharing
 from foretrain.jobs.policies.fifo import estimated, fifo, predicted, sjf, srtf, srtf_guessed
 from foretrain.jobs.policies.gittins import gittins, las, tiresias
@@ -33,6 +34,7 @@ from foretrain.jobs.policies.sia import Sia
 from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules
 from foretrain.jobs.shared import Policy, SharedDispatcher
 from foretrain.jobs.simulation import Dispatcher
+from foretrain.jobs.slurm import SlurmDispatcher
 from foretrain.plugins import POLICY, registered
 
 LEVELS = (3_600.0, 36_000.0)
@@ -144,8 +146,19 @@ POLICIES: Mapping[str, NamedPolicy] = {
     ),
     "easy": NamedPolicy(
         says="EASY backfilling: others pass where they do not delay the first in line",
-        make=lambda asked: EasyDispatcher(),
+        make=lambda asked: BackfillDispatcher(),
         knows=(Known.LENGTH,),
+    ),
+    "conservative": NamedPolicy(
+        says="conservative backfilling: others pass where they delay nobody",
+        make=lambda asked: ConservativeDispatcher(asked.fleet),
+        knows=(Known.LENGTH,),
+    ),
+    "slurm": NamedPolicy(
+        says="Slurm: multifactor priority, backfill, limits and preemption, by the site's rules",
+        make=lambda asked: SlurmDispatcher(asked.site, asked.fleet),
+        knows=(Known.ESTIMATES,),
+        on_nodes=True,
     ),
     "fifo-max": NamedPolicy(
         says="first in, first out, each on all devices that it can use",

@@ -11,7 +11,7 @@ from foretrain.study.traces.record import NotAJob, Record, ended
 from foretrain.units import as_written
 
 NEEDED = ("arrival", "duration", "devices")
-OPTIONAL = ("name", "begun", "end", "estimate", "user", "group", "kind")
+OPTIONAL = ("name", "begun", "end", "estimate", "user", "account", "qos", "group", "kind")
 FIELDS = (*NEEDED, *OPTIONAL)
 
 
@@ -65,6 +65,8 @@ def mapped_job(row: Row, columns: Mapping[str, str]) -> Record:
         begun=begun,
         estimate=row.duration(columns["estimate"]) if text("estimate") else None,
         user=text("user"),
+        account=text("account"),
+        qos=text("qos"),
         group=text("group"),
         kinds=(text("kind"),) if text("kind") else (),
     )

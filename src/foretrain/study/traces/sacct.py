@@ -1,7 +1,8 @@
 """Slurm: what `sacct --parsable2` prints of jobs; steps of jobs are left out.
 
-Ask it for JobID, User, Partition, Submit, Start, Elapsed, Timelimit, State and AllocTRES of all
-users' allocations, with `--parsable2` for `|` between cells and the names in the first line.
+Ask it for JobID, User, Account, QOS, Partition, Submit, Start, Elapsed, Timelimit, State and
+AllocTRES of all users' allocations, with `--parsable2` for `|` between cells and the names in the
+first line.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ def sacct_job(row: Row) -> Record:
         begun=row.moment("Start"),
         estimate=row.duration("Timelimit") if limited else None,
         user=row.text("User"),
+        account=row.text("Account"),
+        qos=row.text("QOS"),
         group=row.text("Partition"),
         kinds=tuple(sorted(found)),
     )
@@ -45,8 +48,8 @@ def sacct_job(row: Row) -> Record:
 SACCT = Format(
     says="what sacct --parsable2 prints: JobID, Submit, Start, Elapsed, State, AllocTRES",
     columns=(
-        "JobID", "User", "Partition", "Submit", "Start", "Elapsed", "ElapsedRaw", "Timelimit",
-        "State", "AllocTRES",
+        "JobID", "User", "Account", "QOS", "Partition", "Submit", "Start", "Elapsed", "ElapsedRaw",
+        "Timelimit", "State", "AllocTRES",
     ),
     needs=("JobID", "Submit", "Start", "State", "AllocTRES"),
     record=sacct_job,
