@@ -53,19 +53,6 @@ class UsageTree:
             self._users[key], self.usage[key] = 1.0, 0.0
         return key
 
-    def decay(self, seconds: float, *, half_life: float) -> None:
-        """Time passes.
-
-        Args:
-            seconds: that have passed.
-            half_life: seconds in which usage is halved, about: Slurm takes 1 - 0.693 over it for
-                a second.
-        """
-        if half_life < inf:
-            kept = decay_of(half_life) ** seconds
-            for key in self.usage:
-                self.usage[key] *= kept
-
     def totals(self) -> Mapping[str, float]:
         """Usage of each account with all below it; of the root under the empty name."""
         found = dict.fromkeys(("", *self._shares), 0.0)
@@ -179,16 +166,3 @@ def decay_of(half_life: float) -> float:
         half_life: seconds.
     """
     return 1.0 - 0.693 / half_life
-
-
-def used(usage: float, billing: float, seconds: float, *, half_life: float = inf) -> float:
-    """Usage after a period in which a job ran.
-
-    Args:
-        usage: before.
-        billing: units of the job, times the factor of its quality of service.
-        seconds: of the period.
-        half_life: seconds.
-    """
-    kept = decay_of(half_life) ** seconds if half_life < inf else 1.0
-    return usage * kept + seconds * kept * billing

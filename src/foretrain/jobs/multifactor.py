@@ -7,10 +7,9 @@ re-implemented from the rules.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import NamedTuple
 
-from foretrain.measured.site import PriorityWeights
+from foretrain.measured.site import BillingRule, PriorityWeights
 
 LARGEST = 2**32 - 1
 """Priorities are 32 bits."""
@@ -66,17 +65,6 @@ def size_factor(nodes: float, cores: float, *, small_first: bool = False) -> flo
     """
     share = (nodes + cores) / 2.0
     return 1.0 - share if small_first else share
-
-
-class BillingRule(StrEnum):
-    """How what a job holds becomes one number."""
-
-    SUM = "sum"
-    MAX_TRES = "max_tres"
-    """The largest of what it holds on nodes."""
-
-    MAX_TRES_GRES = "max_tres_gres"
-    """Its devices, and the largest of cores, memory and nodes."""
 
 
 DEVICES = "gres/"

@@ -13,13 +13,16 @@ from foretrain.cluster.fleet import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.fair_tree import Key, UsageTree
-from foretrain.jobs.multifactor import PriorityFactors, priority, size_factor
+from foretrain.jobs.multifactor import PriorityFactors, billing, priority, size_factor
 from foretrain.jobs.usage import Usage
 from foretrain.measured.job import Job
 from foretrain.measured.site import Partition, Qos, SiteRules, node_set
 
 YEAR = 365 * 86_400.0
 """Seconds that a job without any limit is planned for. Source: slurm, backfill.c."""
+
+GPU, NODE = "gres/gpu", "node"
+"""What a job holds, as Slurm calls it."""
 
 Order = tuple[int, int, float, int]
 """Minus tier, minus priority, submission and rank: what jobs are sorted by."""
@@ -131,8 +134,10 @@ class Rulebook:
 
     def billing(self, pending: Pending) -> float:
         """Units that count as used while it runs."""
-        weight = pending.partition.device_weight * pending.qos.usage_factor
-        return weight * pending.active.job.devices
+        job, partition = pending.active.job, pending.partition
+        held = {GPU: float(job.devices), NODE: self._size(pending, job.devices)[0] * self.count}
+        weights = {GPU: partition.device_weight, NODE: partition.node_weight}
+        return billing(held, weights, self.site.priority.billing) * pending.qos.usage_factor
 
     def place(self, pending: Pending, now: float) -> Order:
         """Where a job stands in the queue.

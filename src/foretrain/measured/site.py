@@ -9,6 +9,7 @@ from math import inf
 
 from foretrain.errors import InputError
 from foretrain.measured.limit import PartyLimit
+from foretrain.measured.quota import QuotaQueue
 
 DAY = 86_400.0
 
@@ -35,6 +36,17 @@ class PreemptBy(StrEnum):
 
     TIER = "partition_prio"
     """Jobs of a partition of a higher tier those of a lower one."""
+
+
+class BillingRule(StrEnum):
+    """How what a job holds becomes one number."""
+
+    SUM = "sum"
+    MAX_TRES = "max_tres"
+    """The largest of what it holds on nodes."""
+
+    MAX_TRES_GRES = "max_tres_gres"
+    """Its devices, and the largest of cores, memory and nodes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +89,7 @@ class Partition:
         default: seconds that are allowed to a job that asks for none; None for `longest`.
         exclusive: whether a job has its nodes to itself.
         device_weight: billing units of a device.
+        node_weight: billing units of a node.
     """
 
     name: str
@@ -87,6 +100,7 @@ class Partition:
     default: float | None = None
     exclusive: bool = False
     device_weight: float = 1.0
+    node_weight: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.longest > 0:
@@ -135,6 +149,7 @@ class PriorityWeights:
         half_life: seconds in which usage is halved; infinite for never.
         fair_tree: whether shares are ranked down the tree; otherwise the classic exponential.
         damping: of the classic one.
+        billing: how what a job holds becomes one number.
     """
 
     age: float = 0.0
@@ -149,6 +164,7 @@ class PriorityWeights:
     half_life: float = 7 * DAY
     fair_tree: bool = True
     damping: float = 1.0
+    billing: BillingRule = BillingRule.SUM
 
     def __post_init__(self) -> None:
         if not (self.longest_age > 0 and self.period > 0 and self.half_life > 0):
@@ -240,6 +256,8 @@ class SiteRules:
         preempt: who is stopped for whom.
         closed: when nodes are kept free.
         limits: of users, accounts, qualities and arrays.
+        queues: with quotas, of Kueue, Volcano and KAI.
+        fair_sharing: whether Kueue's queues borrow by their shares.
     """
 
     partitions: tuple[Partition, ...] = ()
@@ -251,6 +269,8 @@ class SiteRules:
     preempt: PreemptRules = PreemptRules()
     closed: tuple[Closed, ...] = ()
     limits: tuple[PartyLimit, ...] = ()
+    queues: tuple[QuotaQueue, ...] = ()
+    fair_sharing: bool = False
 
     def __post_init__(self) -> None:
         for wrong in self._problems():
@@ -261,6 +281,7 @@ class SiteRules:
         for what, names in (
             ("partitions", [each.name for each in self.partitions]),
             ("qualities", qualities),
+            ("queues", [each.name for each in self.queues]),
         ):
             if len({*names}) < len(names):
                 yield f"SiteRules.{what} names one twice: {', '.join(names)}."

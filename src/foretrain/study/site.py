@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from foretrain.errors import InputError
 from foretrain.measured.limit import Party, PartyLimit
+from foretrain.measured.quota import QuotaQueue
 from foretrain.measured.site import (
     DAY,
     Association,
     BackfillRules,
+    BillingRule,
     Closed,
     NodeRange,
     Partition,
@@ -30,7 +32,7 @@ from foretrain.measured.site import (
 )
 from foretrain.study.keys import Count
 from foretrain.study.problems import Problems, validated
-from foretrain.units import SECONDS, as_written
+from foretrain.units import SECONDS, SHARE, as_written
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -75,6 +77,7 @@ class PartitionSection:
     default: Seconds | None = None
     exclusive: bool = False
     device_weight: float = 1.0
+    node_weight: float = 0.0
 
     @property
     def noun(self) -> Partition:
@@ -151,6 +154,7 @@ class PrioritySection:
     half_life: Seconds = 7 * DAY
     fair_tree: bool = True
     damping: float = 1.0
+    billing: BillingRule = BillingRule.SUM
 
     @property
     def noun(self) -> PriorityWeights:
@@ -232,6 +236,28 @@ class PartyLimitSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QueueSection:
+    """A queue with a quota, as it is written."""
+
+    name: str
+    cohort: str = ""
+    devices: float = 0.0
+    borrows: float = inf
+    lends: float = inf
+    most: float = inf
+    weight: float = 1.0
+    strict: bool = False
+    reclaims: bool = False
+    preempts: bool = False
+    past: Annotated[float, SHARE] = 0.0
+
+    @property
+    def noun(self) -> QuotaQueue:
+        """What it means."""
+        return QuotaQueue(**_told(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SiteSection:
     """The rules of a site, as they are written."""
 
@@ -245,6 +271,8 @@ class SiteSection:
     preempt: PreemptSection = PreemptSection()
     closed: tuple[ClosedSection, ...] = ()
     limits: tuple[PartyLimitSection, ...] = ()
+    queues: tuple[QueueSection, ...] = ()
+    fair_sharing: bool = False
     kill: bool = True
     over_limit: Seconds = 0.0
 
@@ -276,6 +304,8 @@ def read_site(written: Mapping[str, Any], problems: Problems) -> tuple[SiteRules
             preempt=section.preempt.noun,
             closed=made["closed"],
             limits=made["limits"],
+            queues=made["queues"],
+            fair_sharing=section.fair_sharing,
         )
         return rules, section.grace
     return SiteRules(), inf
@@ -283,7 +313,7 @@ def read_site(written: Mapping[str, Any], problems: Problems) -> tuple[SiteRules
 
 def _made(section: SiteSection, problems: Problems) -> Iterator[tuple[str, Any]]:
     """Nouns of each list; those that are none are left out and noted."""
-    for name in ("partitions", "qos", "accounts", "users", "closed", "limits"):
+    for name in ("partitions", "qos", "accounts", "users", "closed", "limits", "queues"):
         found = []
         for place, each in enumerate(getattr(section, name)):
             with problems.noting(f"site.{name}[{place}]"):
