@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.jobs.runs import dispatched, job, trace
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.jobs.conservative import ConservativeDispatcher, DeviceProfile
 from foretrain.jobs.run import run
 

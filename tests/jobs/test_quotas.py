@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.jobs.runs import dispatched, job, trace
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.errors import InputError
 from foretrain.jobs.deserving import DeservingDispatcher
 from foretrain.jobs.kueue import KueueDispatcher, QuotaTree

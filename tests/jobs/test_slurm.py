@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.jobs.runs import job, trace
 
-from foretrain.cluster.fleet import Fleet, Nodes
+from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.errors import InputError
 from foretrain.jobs.limits import Limits
 from foretrain.jobs.nodes import NodePool, packed

@@ -6,15 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.examples import slow
 from validation.paradl import fitted
 from validation.paradl.__main__ import main
 from validation.paradl.goldens import COEFFICIENTS, TABLES, error_of, goldens, model_of
 from validation.paradl.measured import Ranking, accuracy, cells, rankings
 from validation.paradl.variants import KNOWN
 
-from foretrain.coefficients.coefficient import Origin
-from foretrain.study.calibration import read_calibration
-from foretrain.study.coefficients import PRIORS, SHIPPED, shipped_sets
+from foretrain.coefficients.coefficients import Origin
+from foretrain.study.coefficients import PRIORS, SHIPPED, read_calibration, shipped_sets
 
 PAGE = Path(__file__).parents[2] / "docs" / "background" / "oracle.md"
 
@@ -115,6 +115,7 @@ def fitted_in(text):
     }
 
 
+@slow
 def test_page_shows_what_six_coefficients_of_the_other_networks_reach(capsys):
     missed = fitted.main(["--recorded"])
     printed, shown = (fitted_in(it) for it in (capsys.readouterr().out, PAGE.read_text()))

@@ -20,7 +20,7 @@ from validation.parts.claims import Claim, table
 from validation.rules import by_hand
 from validation.rules.by_hand import Course, Request, Shares, Weights
 
-from foretrain.cluster.fleet import Fleet, Nodes
+from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.jobs.fair_tree import UsageTree
 from foretrain.jobs.run import run
 from foretrain.measured.job import Job, Trace

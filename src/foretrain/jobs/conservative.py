@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import NamedTuple
 
-from foretrain.cluster.fleet import Fleet
+from foretrain.cluster.mixed import Fleet
 from foretrain.jobs.active import Active
 from foretrain.jobs.backfill import said
 from foretrain.jobs.simulation import Simulation

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
-from foretrain.cluster.fleet import Fleet
+from foretrain.cluster.mixed import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.simulation import Simulation

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from math import ceil
 
-from foretrain.cluster.fleet import Fleet, Nodes
+from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.jobs.active import Active, HeldDevices
 
 Places = list[tuple[int, int]]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import ceil
 
-from foretrain.cluster.fleet import Fleet
+from foretrain.cluster.mixed import Fleet
 from foretrain.jobs.active import Active
 from foretrain.jobs.limits import Lane
 from foretrain.jobs.nodes import NodePool

@@ -9,7 +9,7 @@ from bisect import bisect_left, insort
 from collections.abc import Mapping, Sequence
 from math import ceil, floor, inf
 
-from foretrain.cluster.fleet import Fleet
+from foretrain.cluster.mixed import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.fair_tree import Key, UsageTree

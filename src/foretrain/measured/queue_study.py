@@ -7,7 +7,7 @@ from enum import StrEnum
 from math import inf
 from typing import Final
 
-from foretrain.cluster.fleet import Fleet, NodeFailures
+from foretrain.cluster.mixed import Fleet, NodeFailures
 from foretrain.errors import InputError
 from foretrain.measured.job import Log
 from foretrain.measured.limit import PartyLimit

@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.link import Link
+from foretrain.cluster.device import Link
 from foretrain.cluster.mixed import Mixed
 from foretrain.errors import InputError, nearest
 from foretrain.plugins import imported
 from foretrain.study.catalogue import cluster_document, device_document, names
 from foretrain.study.here import NAME as HERE
 from foretrain.study.here import here, remark
-from foretrain.study.keys import count
-from foretrain.study.levels import LevelDocument, alone, with_nodes
-from foretrain.study.prices import day, price_remark, read_prices
+from foretrain.study.keys import LevelDocument, alone, count, with_nodes
+from foretrain.study.own_entries import day, price_remark, read_prices
 from foretrain.study.problems import Problems, unknown_key, validated
 from foretrain.units import as_written
 
@@ -254,9 +253,9 @@ def read_mixed(
         for place, table in enumerate(groups)
     ]
     link, between = None, section.get("link")
-    described = None if between is None else problems.table(between, "cluster.link")
+    described = None if between is None else problems.table(between, "cluster.device")
     if described is not None:
-        link = validated(Link, described, path="cluster.link", problems=problems)
+        link = validated(Link, described, path="cluster.device", problems=problems)
     if len(problems.found) > before:
         return None
     first, second = (kind for kind in kinds if kind is not None)
@@ -264,7 +263,7 @@ def read_mixed(
     try:
         return Mixed(name=str(name), first=first, second=second, link=link)
     except InputError as error:
-        problems.add("cluster.link", str(error).removeprefix("Mixed.link: "))
+        problems.add("cluster.device", str(error).removeprefix("Mixed.link: "))
         return None
 
 

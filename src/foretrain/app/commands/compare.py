@@ -38,7 +38,7 @@ def compare(
     from foretrain.app.output import MOST_LINES, answered, check_page, chosen
     from foretrain.app.question import Spoken, asked_studies
     from foretrain.search.explain.compare import compare as verb
-    from foretrain.show.provenance import provenance
+    from foretrain.show.document import provenance
 
     if html is not None:
         check_page(html, study)

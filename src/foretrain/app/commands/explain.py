@@ -41,10 +41,10 @@ def explain(
     from foretrain.app.question import Spoken, asked_study, named
     from foretrain.search.explain.explain import explain as verb
     from foretrain.search.explain.explained import simulated
-    from foretrain.show.provenance import of_study
+    from foretrain.show.document import of_study
     from foretrain.step.trace import chrome_step
+    from foretrain.study.files import write_text
     from foretrain.study.problems import told_of
-    from foretrain.study.writing import write_text
 
     if html is not None:
         check_page(html, study)

@@ -44,10 +44,10 @@ def export(
     """Write the files with which a trainer runs the plan of a study."""
     from foretrain.app.output import answered, chosen, tell
     from foretrain.search.export import export as verb
-    from foretrain.show.provenance import of_study
+    from foretrain.show.document import of_study
+    from foretrain.study.files import write_text
     from foretrain.study.problems import told_of
     from foretrain.study.study import read_study
-    from foretrain.study.writing import write_text
 
     asked, known = read_study(study), chosen(coefficients).coefficients
     with told_of(study):
@@ -74,10 +74,10 @@ def import_(
     from foretrain.app.output import answered, check_page, tell
     from foretrain.search.import_files import import_ as verb
     from foretrain.search.import_files import settings_of, with_asked
-    from foretrain.show.provenance import provenance
+    from foretrain.show.document import provenance
+    from foretrain.study.files import write_text
     from foretrain.study.launch_files import read_launch_files
     from foretrain.study.problems import told_of
-    from foretrain.study.writing import write_text
 
     found = with_asked(read_launch_files(*files))
     for option, path in (("--output", output), ("--html", html)):

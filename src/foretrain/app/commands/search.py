@@ -55,7 +55,7 @@ def search(
     from foretrain.app.progress import progress, stop_on_interrupt
     from foretrain.app.question import Spoken, asked_study, named
     from foretrain.search import search as verb
-    from foretrain.show.provenance import of_study
+    from foretrain.show.document import of_study
     from foretrain.study.problems import told_of
 
     if html is not None:

@@ -27,7 +27,7 @@ def of_study(verb: Answer) -> Callable[..., None]:
     ) -> None:
         from foretrain.app.output import MOST_LINES, answered, check_page, chosen
         from foretrain.app.question import Spoken, asked_question, named
-        from foretrain.show.provenance import of_question as source
+        from foretrain.show.document import of_question as source
         from foretrain.study.problems import told_of
 
         if html is not None:

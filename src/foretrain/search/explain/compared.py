@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from foretrain.plan.plan import Plan
-from foretrain.show.notebook import Shown
+from foretrain.show.document import Shown
 from foretrain.show.table import label, labelled
 from foretrain.show.words import signed
 from foretrain.step.result import Estimate
