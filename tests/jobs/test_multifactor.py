@@ -115,6 +115,7 @@ def test_periods_in_which_nothing_changes_may_be_done_at_once(changes, lasts):
         now += gap
         usage.change(usage.tree.add("", user), float(devices), now)
         rates[user] += devices
+    usage.advance(now)
     for (_, user), found in usage.tree.usage.items():
         assert found == pytest.approx(plain[user], rel=1e-9)
 

@@ -5,6 +5,7 @@ from random import Random, SystemRandom
 import pytest
 from validation.rules.__main__ import NAMES, apart, tree_apart
 from validation.rules.by_hand import Request, conservative, easy, srtf
+from validation.rules.hidden import differs
 
 TRACES = 12
 
@@ -20,6 +21,11 @@ def test_every_fair_tree_is_ranked_by_the_rule():
     seed = SystemRandom().randrange(10**9)
     told = [tree_apart(Random(f"{seed} {place}")) for place in range(10 * TRACES)]
     assert not any(told), f"seed {seed}"
+
+
+def test_a_log_of_a_hidden_site_waits_as_it_did_when_it_is_replayed_by_its_rules(tmp_path):
+    seed = SystemRandom().randrange(10**9)
+    assert not differs(Random(seed), tmp_path), f"seed {seed}"
 
 
 FOUR = [

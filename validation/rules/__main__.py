@@ -4,21 +4,25 @@
     python -m validation.rules --seed 4711  # the same again
     python -m validation.rules --traces 50
 
-Every start and every end must be equal. The exit status is 1 where one is not.
+Every start and every end must be equal, and so must be waiting in logs of hidden sites that are
+replayed by their rules. The exit status is 1 where one is not.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
+from pathlib import Path
 from random import Random, SystemRandom
 
 from validation.logs import by_hand as plain
 from validation.parts.claims import Claim, table
 from validation.rules import by_hand
 from validation.rules.by_hand import Course, Request, Shares, Weights
+from validation.rules.hidden import differs
 
 from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.jobs.fair_tree import UsageTree
@@ -169,6 +173,10 @@ def tree_apart(random: Random) -> str:
     return "" if found == theirs else f"{shares} with {usage}: {found} instead of {theirs}"
 
 
+SITES = 20
+"""Hidden sites whose logs are replayed."""
+
+
 def claims(seed: int, traces: int) -> Iterator[Claim]:
     """Of each policy, how many traces are otherwise."""
     for name in (*NAMES, "fair tree"):
@@ -186,6 +194,19 @@ def claims(seed: int, traces: int) -> Iterator[Claim]:
         )
 
 
+def hidden(seed: int) -> Iterator[Claim]:
+    """Of sites whose rules are hidden, how many wait in our replay as in their log."""
+    with tempfile.TemporaryDirectory() as folder:
+        told = [differs(Random(f"{seed} {place}"), Path(folder)) for place in range(SITES)]
+    print(*filter(None, told), sep="\n", end="\n" if any(told) else "")
+    yield Claim(
+        name=f"logs of {SITES} sites, replayed by their rules, in which every job waits as it did",
+        figure=float(told.count("")),
+        least=float(SITES),
+        write="{:.0f}".format,
+    )
+
+
 def main(arguments: Sequence[str]) -> int:
     """Print the table; 1 where a job is otherwise."""
     parser = argparse.ArgumentParser(prog="python -m validation.rules")
@@ -193,7 +214,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--traces", type=int, default=TRACES)
     asked = parser.parse_args(arguments)
     print(f"seed {asked.seed}")
-    found = list(claims(asked.seed, asked.traces))
+    found = [*claims(asked.seed, asked.traces), *hidden(asked.seed)]
     print("\n".join(table(found)))
     return int(any(claim.kept is False for claim in found))
 

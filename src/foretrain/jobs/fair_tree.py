@@ -31,6 +31,7 @@ class UsageTree:
         self._parents: dict[str, str] = {}
         self._users: dict[Key, float | None] = {}
         self.usage: dict[Key, float] = {}
+        self._below: dict[str, tuple[list[Key], list[str], float]] = {}
         for each in associations:
             if each.is_user:
                 self._users[each.parent, each.name] = each.shares
@@ -48,9 +49,11 @@ class UsageTree:
         """
         if account and account not in self._shares:
             self._shares[account], self._parents[account] = 1.0, ""
+            self._below.clear()
         key = (account, user)
         if key not in self._users:
             self._users[key], self.usage[key] = 1.0, 0.0
+            self._below.clear()
         return key
 
     def totals(self) -> Mapping[str, float]:
@@ -87,10 +90,7 @@ class UsageTree:
         """Users below some accounts that are equal, the one that is due most first."""
         levels: dict[float, tuple[list[Key], list[str]]] = {}
         for account in accounts:
-            users = [key for key in self._users if key[0] == account]
-            below = [name for name, parent in self._parents.items() if parent == account]
-            shares = sum(self._users[key] or 0.0 for key in users)
-            shares += sum(self._shares[name] for name in below)
+            users, below, shares = self._children(account)
             for key in users:
                 level = level_fs(self._users[key], shares, used=self.usage[key], of=totals[account])
                 levels.setdefault(level, ([], []))[0].append(key)
@@ -138,9 +138,18 @@ class UsageTree:
 
     def _siblings(self, account: str) -> float:
         """Shares of all right below an account."""
-        users = sum(own or 0.0 for key, own in self._users.items() if key[0] == account)
-        below = (name for name, parent in self._parents.items() if parent == account)
-        return users + sum(self._shares[name] for name in below)
+        return self._children(account)[2]
+
+    def _children(self, account: str) -> tuple[list[Key], list[str], float]:
+        """Users and accounts right below an account, and their shares together."""
+        known = self._below.get(account)
+        if known is None:
+            users = [key for key in self._users if key[0] == account]
+            below = [name for name, parent in self._parents.items() if parent == account]
+            shares = sum(self._users[key] or 0.0 for key in users)
+            known = (users, below, shares + sum(self._shares[name] for name in below))
+            self._below[account] = known
+        return known
 
 
 def level_fs(share: float | None, shares: float, *, used: float, of: float) -> float:

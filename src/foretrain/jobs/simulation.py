@@ -216,6 +216,8 @@ class Simulation:
         active.done = active.done_at(self._events.now) if done is None else done
         active.stops += 1
         active.left = Left(self._events.now, self._release(active))
+        if forced or not active.done:
+            active.anew = active.running
 
     def cancel_job(self, active: Active) -> None:
         """A job that never ran will not: it is gone."""
@@ -265,8 +267,10 @@ class Simulation:
         ends = active.since + (goal - active.done) / active.rate
         active.until = inf if until < active.job.ends_after else ends
         said = active.job.estimate
-        if said is not None and active.charged + said + self._grace < ends:
-            ends, action = active.charged + said + self._grace, partial(self.kill, active)
+        if said is not None and self._grace < inf:
+            limit = active.charged + said + self._grace - (active.running - active.anew)
+            if limit < ends:
+                ends, action = max(limit, self._events.now), partial(self.kill, active)
         active.ending = self._events.at(ends, action)
 
     def _turn(self, active: Active, held: HeldDevices, done: float) -> None:

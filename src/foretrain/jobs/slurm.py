@@ -45,8 +45,7 @@ class SlurmDispatcher:
 
     def arrive(self, active: Active, simulation: Simulation) -> None:
         """A job has come, or comes again after it lost its node."""
-        pending = Pending(active, self._rules, submitted=simulation.now)
-        self._queue.add(pending, simulation.now)
+        self._queue.add(Pending(active, self._rules, submitted=simulation.now))
 
     def leave(self, active: Active, simulation: Simulation) -> None:
         """A job has ended, or lost its node."""
@@ -54,20 +53,29 @@ class SlurmDispatcher:
 
     def decide(self, simulation: Simulation) -> None:
         """The main loop, and a cycle of backfilling if one is due."""
-        now = simulation.now
+        now, pool = simulation.now, simulation.pool
         self._woken.discard(now)
-        if not len(self._queue):
+        assert isinstance(pool, NodePool), "a site's nodes are told apart"
+        preempts = self._site.preempt.by is not PreemptBy.NOBODY
+        if not len(self._queue) or not (preempts or self._queue.fits(pool)):
             return
         self._main(simulation)
-        backfill = self._site.backfill
-        if backfill is not None and len(self._queue):
-            due = ceil(now / backfill.interval * (1.0 - ROUNDING)) * backfill.interval
-            if due > now:
-                self._wake(due, simulation)
-            elif self._can_start(simulation, backfill):
-                self._fill(self._cycle(simulation, backfill), simulation, backfill)
-        if len(self._queue):
+        if not len(self._queue):
+            return
+        # Who finds room now is kept by the order, a limit or closed nodes: time may change that.
+        if self._queue.fits(pool):
+            if self._site.backfill is not None:
+                self._backfill(simulation, self._site.backfill)
             self._look_again(simulation)
+
+    def _backfill(self, simulation: Simulation, rules: BackfillRules) -> None:
+        """A cycle of backfilling, if one is due."""
+        now = simulation.now
+        due = ceil(now / rules.interval * (1.0 - ROUNDING)) * rules.interval
+        if due > now:
+            self._wake(due, simulation)
+        else:
+            self._fill(self._cycle(simulation, rules), simulation, rules)
 
     def plan(self, simulation: Simulation) -> Mapping[int, float]:
         """When each job that waits is planned to start, by its rank, as `squeue --start` tells.
@@ -154,19 +162,8 @@ class SlurmDispatcher:
             else:
                 self._gone(victim.active.rank, simulation)
                 simulation.stop(victim.active, done=0.0)
-                again = Pending(victim.active, self._rules, submitted=now)
-                self._queue.add(again, now)
+                self._queue.add(Pending(victim.active, self._rules, submitted=now))
         return bool(stopped) and self._start(pending, among, simulation)
-
-    def _can_start(self, simulation: Simulation, backfill: BackfillRules) -> bool:
-        """Whether anybody that a cycle looks at finds room now: else it would start nobody."""
-        pool = simulation.pool
-        assert isinstance(pool, NodePool), "a site's nodes are told apart"
-        needs = {
-            (each.active.job.devices, each.active.job.kinds, each.nodes)
-            for each in self._queue.first(simulation.now, backfill.depth)
-        }
-        return any(pool.has(count, kinds, among=nodes) for count, kinds, nodes in needs)
 
     def _cycle(self, simulation: Simulation, backfill: BackfillRules) -> tuple[Cycle, SlotMap]:
         """A cycle before its first job."""
@@ -204,7 +201,7 @@ class SlurmDispatcher:
         now, weights = simulation.now, self._site.priority
         for when in self._moments(now):
             self._wake(when, simulation)
-        if weights.any and simulation.pool.free(()):
+        if weights.any:
             self._wake((now // weights.period + 1) * weights.period, simulation)
 
     def _moments(self, now: float) -> Iterator[float]:

@@ -6,6 +6,7 @@ Priorities are worked out when a job comes and again every period, as they were 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import ceil, floor, inf
 
@@ -14,6 +15,7 @@ from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.fair_tree import Key, UsageTree
 from foretrain.jobs.multifactor import PriorityFactors, billing, priority, size_factor
+from foretrain.jobs.nodes import NodePool
 from foretrain.jobs.usage import Usage
 from foretrain.measured.job import Job
 from foretrain.measured.site import Partition, Qos, SiteRules, node_set
@@ -189,31 +191,52 @@ class Rulebook:
         return ceil(devices / per_node) / self.count, devices / whole, devices / (mine or whole)
 
 
+Need = tuple[int, tuple[str, ...], int]
+"""Devices, kinds and nodes that a job may use."""
+
+
 class Queue:
-    """Pending jobs in their order."""
+    """Pending jobs in their order.
+
+    Attributes:
+        needs: how many pending jobs need what.
+
+    The order is worked out when it is asked for, as it was when the jobs came: whoever waits alone,
+    or for devices that nobody has, needs no priority.
+    """
 
     def __init__(self, rules: Rulebook) -> None:
+        self.needs: Counter[Need] = Counter()
         self._rules = rules
         self._line: list[tuple[Order, Pending]] = []
+        self._new: dict[int, Pending] = {}
         self._epoch = 0
 
     def __len__(self) -> int:
         """How many wait."""
-        return len(self._line)
+        return len(self._line) + len(self._new)
 
-    def add(self, pending: Pending, now: float) -> None:
+    def add(self, pending: Pending) -> None:
         """A job waits.
 
         Args:
             pending: the job.
-            now: seconds since the trace began.
         """
-        pending.order = self._rules.place(pending, now)
-        insort(self._line, (pending.order, pending))
+        self._new[pending.active.rank] = pending
+        self.needs[_need(pending)] += 1
 
     def remove(self, pending: Pending) -> None:
         """It waits no longer."""
-        del self._line[bisect_left(self._line, (pending.order,))]
+        need = _need(pending)
+        self.needs[need] -= 1
+        if not self.needs[need]:
+            del self.needs[need]
+        if self._new.pop(pending.active.rank, None) is None:
+            del self._line[bisect_left(self._line, (pending.order,))]
+
+    def fits(self, pool: NodePool) -> bool:
+        """Whether anybody finds room now: else nobody can start, whatever the order."""
+        return any(pool.has(count, kinds, among=nodes) for count, kinds, nodes in self.needs)
 
     def first(self, now: float, count: float = inf) -> Sequence[Pending]:
         """The first jobs, by their priorities of the present period.
@@ -224,10 +247,21 @@ class Queue:
         """
         weights = self._rules.site.priority
         epoch = floor(now / weights.period)
+        if len(self) == 1 and self._new:
+            return list(self._new.values())
         if weights.any and epoch != self._epoch:
             for _, pending in self._line:
                 pending.order = self._rules.place(pending, now)
             self._line = sorted((pending.order, pending) for _, pending in self._line)
-            self._epoch = epoch
+        self._epoch = epoch
+        for pending in self._new.values():
+            pending.order = self._rules.place(pending, now)
+            insort(self._line, (pending.order, pending))
+        self._new.clear()
         most = len(self._line) if count == inf else int(count)
         return [pending for _, pending in self._line[:most]]
+
+
+def _need(pending: Pending) -> Need:
+    job = pending.active.job
+    return job.devices, job.kinds, pending.nodes

@@ -234,6 +234,17 @@ def _around(middle: float, values: Sequence[float], *, like: float) -> Interval:
     return middle / reach, middle * reach
 
 
+def percentiles(values: Sequence[float]) -> tuple[float, ...]:
+    """What 0, 1, 2 ... 100 % of some values, of which there is one, stay below or reach.
+
+    Args:
+        values: in any order.
+    """
+    if len(values) < 2:
+        return (values[0],) * 101
+    return (min(values), *quantiles(values, n=100, method="inclusive"), max(values))
+
+
 def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
     """One policy over all seeds."""
     responses = [response for run in runs for response in run.responses]
@@ -242,11 +253,7 @@ def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
     # Over seeds, or over parts of the only run.
     means = [run.mean for run in runs]
     low, high = (of_runs(means) if len(runs) > 1 else of_one_run(responses)) or (None, None)
-    # What 0, 1, 2 ... 100 % of the responses stay below or reach.
-    cuts: tuple[float, ...] = (responses[0],) * 101
-    if len(responses) > 1:
-        between = quantiles(responses, n=100, method="inclusive")
-        cuts = (min(responses), *between, max(responses))
+    cuts = percentiles(responses)
     makespan = fmean(run.makespan for run in runs)
     seen = [run.fragmentation for run in runs if run.fragmentation is not None]
     names = ("submitted", "finished", "stopped", "failed", "killed", "waiting", "running")
@@ -261,6 +268,7 @@ def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
         quantiles=cuts,
         mean_waiting=fmean(waiting),
         median_waiting=median(waiting),
+        p95_waiting=percentiles(waiting)[95],
         mean_response_finished=fmean(finished) if finished else None,
         makespan=makespan,
         utilisation=fmean(run.utilisation for run in runs),

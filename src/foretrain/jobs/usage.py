@@ -10,14 +10,26 @@ from foretrain.jobs.fair_tree import Key, UsageTree, decay_of
 from foretrain.measured.site import PriorityWeights
 
 
+class _Account:
+    """Of one user: billing units that are held, and what they have added since the last period."""
+
+    __slots__ = ("accrued", "at", "epoch", "rate")
+
+    def __init__(self) -> None:
+        self.rate = self.accrued = self.at = 0.0
+        self.epoch = 0
+
+
 class Usage:
     """What users have used, kept for the end of the last period.
 
     Attributes:
-        tree: of shares; its usage is that of the end of the last period.
+        tree: of shares; its usage is that of the end of a period, the last one once `advance` was
+            asked for.
 
-    In each period usage grows by what was held in it and is then decayed; periods in which nothing
-    starts or ends are done at once.
+    In each period usage grows by what was held in it and is then decayed. A user is looked at where
+    one of its jobs starts or ends, or all of them where factors are wanted; periods in between are
+    done at once.
     """
 
     def __init__(self, tree: UsageTree, weights: PriorityWeights) -> None:
@@ -26,10 +38,7 @@ class Usage:
         self._weights = weights
         half_life, period = weights.half_life, weights.period
         self._kept = decay_of(half_life) ** period if half_life < inf else 1.0
-        self._rates: defaultdict[Key, float] = defaultdict(float)
-        self._accrued: defaultdict[Key, float] = defaultdict(float)
-        self._at = 0.0
-        self._epoch = 0
+        self._accounts: defaultdict[Key, _Account] = defaultdict(_Account)
 
     def change(self, key: Key, billing: float, now: float) -> None:
         """A job of a user starts, or stops where its billing is below 0.
@@ -39,30 +48,18 @@ class Usage:
             billing: units that it holds from now on.
             now: seconds since the trace began.
         """
-        self.advance(now)
-        self._rates[key] += billing
+        account = self._accounts[key]
+        self._advance(key, account, now)
+        account.rate += billing
 
     def advance(self, now: float) -> None:
-        """Time passes.
+        """Time passes, for all users.
 
         Args:
             now: seconds since the trace began.
         """
-        period, kept = self._weights.period, self._kept
-        epochs = floor(now / period) - self._epoch
-        if epochs:
-            first = (self._epoch + 1) * period
-            self._accrue(first - self._at)
-            usage, powers = self.tree.usage, kept ** (epochs - 1)
-            later = kept * (1.0 - powers) / (1.0 - kept) if kept < 1.0 else epochs - 1.0
-            for key in usage:
-                usage[key] = (usage[key] + self._accrued.pop(key, 0.0)) * kept
-                if epochs > 1:
-                    usage[key] = usage[key] * powers + self._rates[key] * period * later
-            self._epoch += epochs
-            self._at = self._epoch * period
-        self._accrue(now - self._at)
-        self._at = now
+        for key in self.tree.usage:
+            self._advance(key, self._accounts[key], now)
 
     def factors(self) -> Mapping[Key, float]:
         """The fair-share factor of every user as of the last period."""
@@ -71,8 +68,20 @@ class Usage:
             return self.tree.fair_tree()
         return self.tree.classic(damping=weights.damping)
 
-    def _accrue(self, seconds: float) -> None:
-        if seconds > 0:
-            for key, rate in self._rates.items():
-                if rate:
-                    self._accrued[key] += rate * seconds
+    def _advance(self, key: Key, account: _Account, now: float) -> None:
+        period, kept = self._weights.period, self._kept
+        epochs = floor(now / period) - account.epoch
+        if epochs:
+            first = (account.epoch + 1) * period
+            added = account.accrued + account.rate * (first - account.at)
+            used = (self.tree.usage[key] + added) * kept
+            if epochs > 1:
+                powers = kept ** (epochs - 1)
+                later = kept * (1.0 - powers) / (1.0 - kept) if kept < 1.0 else epochs - 1.0
+                used = used * powers + account.rate * period * later
+            self.tree.usage[key] = used
+            account.accrued = 0.0
+            account.epoch += epochs
+            account.at = account.epoch * period
+        account.accrued += account.rate * (now - account.at)
+        account.at = now

@@ -36,6 +36,8 @@ class TargetQuantity(StrEnum):
     """The response time that 95 % of the jobs stay below."""
     WAITING = "waiting"
     """The mean time that jobs are without devices."""
+    P95_WAITING = "p95_waiting"
+    """The time without devices that 95 % of the jobs stay below."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -114,6 +114,7 @@ class TargetSection:
     mean: Annotated[float, SECONDS] | None = None
     p95: Annotated[float, SECONDS] | None = None
     waiting: Annotated[float, SECONDS] | None = None
+    p95_waiting: Annotated[float, SECONDS] | None = None
     most: Count
 
     @property
@@ -126,7 +127,7 @@ class TargetSection:
         said = {each: getattr(self, each.value) for each in TargetQuantity}
         told = {quantity: seconds for quantity, seconds in said.items() if seconds is not None}
         if len(told) != 1:
-            raise InputError("needs one of mean, p95 and waiting, such as '2 h'.")
+            raise InputError("needs one of mean, p95, waiting and p95_waiting, such as '2 h'.")
         [(quantity, seconds)] = told.items()
         return Target(quantity=quantity, seconds=seconds, most=self.most)
 
