@@ -42,10 +42,11 @@ class Pending:
         limit: seconds for which it is planned.
         submitted: when it came, or was requeued.
         order: its place in the queue.
+        fixed: what its priority is made of beside age and share: it never changes.
     """
 
     __slots__ = (
-        "active", "limit", "nodes", "order", "partition", "qos", "submitted", "user",
+        "active", "fixed", "limit", "nodes", "order", "partition", "qos", "submitted", "user",
     )  # fmt: skip
 
     def __init__(self, active: Active, rules: Rulebook, *, submitted: float) -> None:
@@ -58,6 +59,7 @@ class Pending:
         self.limit = limit_of(job, self.partition)
         self.submitted = submitted
         self.order: Order = (0, 0, 0.0, 0)
+        self.fixed = rules.fixed(self)
 
 
 def limit_of(job: Job, partition: Partition) -> float:
@@ -151,19 +153,23 @@ class Rulebook:
         weights, tier = self.site.priority, -pending.partition.tier
         if not weights.any:
             return (tier, -1, pending.submitted, pending.active.rank)
-        job = pending.active.job
         looked = max(pending.submitted, floor(now / weights.period) * weights.period)
-        size = self._size(pending, job.devices)
-        factors = PriorityFactors(
+        factors = pending.fixed._replace(
             age=min(1.0, (looked - pending.submitted) / weights.longest_age),
             fairshare=self._share(pending.user, now) if weights.fairshare else 0.0,
-            size=size_factor(size[0], size[1], small_first=weights.small_first),
+        )
+        found = priority(factors, weights, nice=pending.active.job.nice)
+        return (tier, -found, pending.submitted, pending.active.rank)
+
+    def fixed(self, pending: Pending) -> PriorityFactors:
+        """The factors of a job that stay as they are while it waits."""
+        nodes, devices, mine = self._size(pending, pending.active.job.devices)
+        return PriorityFactors(
+            size=size_factor(nodes, devices, small_first=self.site.priority.small_first),
             partition=pending.partition.factor / (self._most_partition or 1.0),
             qos=pending.qos.priority / self._most_qos if self._most_qos else 0.0,
-            devices=size[2],
+            devices=mine,
         )
-        found = priority(factors, weights, nice=job.nice)
-        return (tier, -found, pending.submitted, pending.active.rank)
 
     def _share(self, user: Key, now: float) -> float:
         epoch = floor(now / self.site.priority.period)
