@@ -317,7 +317,7 @@ def listed(path: Path) -> None:
 
 def noded(path: Path) -> None:
     """The nodes of a cluster that published its log."""
-    from foretrain.study.traces.formats import read_openb_nodes
+    from foretrain.study.traces.openb import read_openb_nodes
 
     read_openb_nodes(path)
 
@@ -634,7 +634,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="openb-nodes",
-            reads=("study/traces/formats.py:read_openb_nodes",),
+            reads=("study/traces/openb.py:read_openb_nodes",),
             seeds=(Seed(name="nodes.csv", text=seeds.NODES, form="csv"),),
             use=noded,
         ),
