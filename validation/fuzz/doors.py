@@ -111,7 +111,7 @@ LOG: Final = "\n".join(
 def timed(path: Path) -> None:
     """A log of a trainer: the steady time of its steps."""
     from foretrain.launch.log import steady
-    from foretrain.study.launch_files import read_log
+    from foretrain.study.logs import read_log
 
     steady(read_log(path))
 
@@ -271,7 +271,7 @@ def layered(path: Path) -> None:
 
 def priced(path: Path) -> None:
     """A price list, and a study that names it."""
-    from foretrain.study.own_entries import read_prices
+    from foretrain.study.prices import read_prices
 
     read_prices(path)
     study = path.with_name("study.toml")
@@ -493,7 +493,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="log",
-            reads=("study/launch_files.py:read_log",),
+            reads=("study/logs.py:read_log",),
             seeds=(Seed(name="run.log", text=LOG, form="lines"),),
             use=timed,
         ),
@@ -590,7 +590,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="prices",
-            reads=("study/own_entries.py:read_prices",),
+            reads=("study/prices.py:read_prices",),
             seeds=(_toml(seeds.PRICES, name="prices.toml"),),
             use=priced,
         ),
