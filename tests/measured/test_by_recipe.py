@@ -14,7 +14,7 @@ from foretrain.measured.run import (
     RunLayout,
     TrainedNetwork,
 )
-from foretrain.study.recipes import recipes
+from foretrain.study.launch_files import recipes
 from foretrain.study.trainers import trainers
 from foretrain.trainers.recipes import nearest
 from foretrain.trainers.trainer import recognised

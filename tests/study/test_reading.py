@@ -184,7 +184,7 @@ DOORS = {
     "study/documents.py": "the parsers of TOML, JSON and CSV",
     "app/output.py": "drops what nobody reads, into /dev/null",
     "study/catalogue.py": "entries of this package",
-    "study/recipes.py": "recipes of this package",
+    "study/launch_files.py": "recipes of this package",
     "study/config/hugging_face.py": "defaults of this package",
     "study/config/unknown.py": "names of this package",
     "workload/library/entries.py": "entries of this package",

@@ -111,7 +111,7 @@ LOG: Final = "\n".join(
 def timed(path: Path) -> None:
     """A log of a trainer: the steady time of its steps."""
     from foretrain.launch.log import steady
-    from foretrain.study.logs import read_log
+    from foretrain.study.launch_files import read_log
 
     steady(read_log(path))
 
@@ -271,7 +271,7 @@ def layered(path: Path) -> None:
 
 def priced(path: Path) -> None:
     """A price list, and a study that names it."""
-    from foretrain.study.prices import read_prices
+    from foretrain.study.own_entries import read_prices
 
     read_prices(path)
     study = path.with_name("study.toml")
@@ -317,7 +317,7 @@ def listed(path: Path) -> None:
 
 def noded(path: Path) -> None:
     """The nodes of a cluster that published its log."""
-    from foretrain.study.traces.openb import read_openb_nodes
+    from foretrain.study.traces.formats import read_openb_nodes
 
     read_openb_nodes(path)
 
@@ -493,7 +493,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="log",
-            reads=("study/logs.py:read_log",),
+            reads=("study/launch_files.py:read_log",),
             seeds=(Seed(name="run.log", text=LOG, form="lines"),),
             use=timed,
         ),
@@ -590,7 +590,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="prices",
-            reads=("study/prices.py:read_prices",),
+            reads=("study/own_entries.py:read_prices",),
             seeds=(_toml(seeds.PRICES, name="prices.toml"),),
             use=priced,
         ),
@@ -634,7 +634,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="openb-nodes",
-            reads=("study/traces/openb.py:read_openb_nodes",),
+            reads=("study/traces/formats.py:read_openb_nodes",),
             seeds=(Seed(name="nodes.csv", text=seeds.NODES, form="csv"),),
             use=noded,
         ),

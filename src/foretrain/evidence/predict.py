@@ -29,7 +29,7 @@ from foretrain.step.result import Estimate, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting, setting
 from foretrain.step.situation import among, interval
 from foretrain.study.catalogue import cluster, device
-from foretrain.study.recipes import recipes
+from foretrain.study.launch_files import recipes
 from foretrain.study.trainers import trainers
 from foretrain.trainers.variants import Opened, variants
 from foretrain.units import BYTES

@@ -20,7 +20,7 @@ from foretrain.study.catalogue import cluster_document, device_document, names
 from foretrain.study.here import NAME as HERE
 from foretrain.study.here import here, remark
 from foretrain.study.keys import LevelDocument, alone, count, with_nodes
-from foretrain.study.prices import day, price_remark, read_prices
+from foretrain.study.own_entries import day, price_remark, read_prices
 from foretrain.study.problems import Problems, unknown_key, validated
 from foretrain.units import as_written
 

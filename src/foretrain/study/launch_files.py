@@ -1,15 +1,29 @@
-"""Files of trainers: launch scripts and configurations, read for `launch` to understand."""
+"""Files of trainers: launch scripts, configurations, logs, and recipes that their makers publish.
+
+Files of trainers: launch scripts, configurations and logs.
+
+Files of trainers: launch scripts and configurations, read for `launch` to understand.
+
+Logs that trainers print, as files.
+
+Recipes of the catalogue: plans that trainers' makers publish (CSV), from text to nouns.
+"""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
 from foretrain.errors import InputError
+from foretrain.plan.plan import Plan
 from foretrain.study.documents import from_json, from_toml, from_yaml
-from foretrain.study.files import read_text
+from foretrain.study.files import read_bytes, read_text
+from foretrain.trainers.recipes import PublishedPlan
 
 MOST_BYTES: Final = 2**20
 STUDY: Final = ("workload", "cluster", "collective", "jobs", "ensemble", "scale")
@@ -80,3 +94,71 @@ def beside(found: Sequence[LaunchFile], asked: Sequence[str]) -> tuple[LaunchFil
     folders = dict.fromkeys(Path(each.name).parent for each in found)
     paths = [folder / name for name in asked for folder in folders if Path(name).name not in have]
     return read_launch_files(*(path for path in paths if path.is_file() and path.suffix in PARSERS))
+
+
+ENDINGS: Final = (".log", ".txt", ".out", ".err")
+
+MOST_LOGGED: Final = 2**28
+
+
+def is_log(path: Path) -> bool:
+    """Whether a file is a log, by the end of its name, packed by gzip or not."""
+    return path.with_suffix("" if path.suffix == ".gz" else path.suffix).suffix in ENDINGS
+
+
+def read_log(path: Path) -> str:
+    """The characters of a log; what is no text in it, as a process may print, becomes a mark.
+
+    Raises:
+        InputError: it cannot be read, or is larger than any log.
+    """
+    return read_bytes(path, most=MOST_LOGGED).decode("utf-8", errors="replace")
+
+
+COUNTS: Final = (
+    *("tensor", "pipeline", "interleaving", "context", "expert", "micro_batch", "global_batch"),
+    "sequence",
+)
+
+
+@cache
+def recipes() -> tuple[PublishedPlan, ...]:
+    """Every published recipe for a model of the library, those of a release after earlier ones.
+
+    Source: the recipes of Megatron-Bridge 0.2 to 0.5, of NeMo 1 and 2 and of NVIDIA's submissions
+    to MLPerf 3.0 to 5.1, each with its file.
+    """
+    text = (files("foretrain") / "trainers" / "catalogue" / "recipes.csv").read_text("utf-8")
+    return tuple(_recipe(row) for row in csv.DictReader(text.splitlines()))
+
+
+AXES: Final = ("tensor", "pipeline", "context", "expert")
+"""Degrees by which a plan is one that people run; the data axis has what is left."""
+
+
+@cache
+def _degrees() -> frozenset[tuple[int, ...]]:
+    """Of every recipe."""
+    return frozenset(tuple(getattr(each, axis) for axis in AXES) for each in recipes())
+
+
+def practised(plan: Plan) -> bool:
+    """Whether some published recipe divides a model as a plan does, replicas apart."""
+    return tuple(getattr(plan, axis) for axis in AXES) in _degrees()
+
+
+def _recipe(row: dict[str, str]) -> PublishedPlan:
+    return PublishedPlan(
+        family=row["family"],
+        release=row["release"],
+        date=row["date"],
+        model=row["model"],
+        adapts=row["task"] == "lora",
+        devices=tuple(tuple(words.split()) for words in row["device"].split("|")),
+        count=int(row["devices"]),
+        **{name: int(row[name]) for name in COUNTS},
+        precision=row["precision"],
+        recompute=row["recompute"],
+        sharding=row["sharding"],
+        source=row["source"],
+    )

@@ -107,7 +107,7 @@ def _said(runs: list[Path], step_time: str | None) -> tuple[LoggedTime | None, l
     from foretrain.app.output import tell
     from foretrain.launch.log import steady
     from foretrain.launch.log_line import logged
-    from foretrain.study.logs import is_log, read_log
+    from foretrain.study.launch_files import is_log, read_log
     from foretrain.study.problems import told_of
 
     logs = [each for each in runs if is_log(each)]
