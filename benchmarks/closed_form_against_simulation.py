@@ -22,8 +22,8 @@ from functools import partial
 from random import Random
 
 from foretrain.plan.plan import Schedule, Sends
+from foretrain.step.simulated_passes import StageTimes, StepTimes, closed_form
 from foretrain.step.simulated_step import simulate
-from foretrain.step.timeline import StageTimes, StepTimes, closed_form
 
 PLANS = 500
 PLANS_OF_OTHER_KINDS = 150

@@ -16,7 +16,7 @@ from statistics import fmean
 
 from foretrain.distributions import Distribution, Exponential, Normal, Samples
 from foretrain.events import Events
-from foretrain.queueing.barriers import barrier
+from foretrain.queueing.fork_join import barrier
 from foretrain.statistics import mean_interval
 from foretrain.step.interruptions import Interruption, daly, expected_seconds, young
 

@@ -16,10 +16,9 @@ from dataclasses import replace
 from random import Random
 from time import process_time
 
-from foretrain.queueing.divisible import DivisibleLayer, divisible_layers
 from foretrain.queueing.provision import provision
 from foretrain.queueing.replicas import ReplicatedTraining
-from foretrain.queueing.segments import Machine, memory_slowdown
+from foretrain.queueing.segments import DivisibleLayer, Machine, divisible_layers, memory_slowdown
 from foretrain.workload.library.entries import build
 
 MACHINES, CORES, LAYERS = 20, 16, 8

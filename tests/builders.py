@@ -17,7 +17,7 @@ from foretrain.evidence.validate import (
 from foretrain.measured.run import Subject
 from foretrain.plan.plan import Plan, Recompute, Sharding
 from foretrain.plan.study import Objective, Space, Study
-from foretrain.search.proposal import Proposal
+from foretrain.search.candidate import Proposal
 from foretrain.search.result import Cell, ParetoPoint, Progress, SearchResult
 from foretrain.show.document import CoefficientSource, Provenance
 from foretrain.step.result import (

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from foretrain.plan.plan import Schedule, Sends
-from foretrain.step.timeline import StageTimes, StepTimes
+from foretrain.step.simulated_passes import StageTimes, StepTimes
 from tests.examples import among
 
 seconds = st.floats(min_value=0, max_value=100)

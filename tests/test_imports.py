@@ -22,7 +22,6 @@ BASE = (
     "errors",
     "events",
     "plugins",
-    "remark",
     "statistics",
     "throughput",
     "units",
@@ -48,7 +47,7 @@ EDGES = {"study", "app", "ensemble/run", "ensemble/nodes", "ensemble/train.py"}
 
 BESIDE = {
     "search/best_plans.py": {"time"},  # says how long it took
-    "search/mixed.py": {"time"},
+    "search/search.py": {"time"},
     "distributions.py": {"random"},  # draws from a generator that it is given
     "queueing/servers/simulate.py": {"random"},  # makes one of a seed
     "queueing/placements.py": {"random"},  # makes one of a seed

@@ -30,7 +30,7 @@ from validation.parts.record import Recorded, told
 from validation.scores import of_intervals, of_pictures, of_texts
 from validation.transfers import of_transfers
 
-from foretrain.app.engine import engine
+from foretrain.app.progress import engine
 from foretrain.evidence.validate import validate
 from foretrain.measured.run import MeasuredRun
 from foretrain.study.coefficients import PRIORS

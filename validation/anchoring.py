@@ -33,7 +33,7 @@ from validation.parts.families import family_of
 from validation.parts.record import Recorded, told
 from validation.software import PICTURES, SMALL, TEXTS
 
-from foretrain.app.engine import engine
+from foretrain.app.progress import engine
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.evidence.fit import STEP, Ask, Fit, Free, Predict, Rows, membership, refit, weights
 from foretrain.evidence.result import folds_of, left_out, of_one_place, scatter, standard_error

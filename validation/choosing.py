@@ -27,14 +27,14 @@ from validation.parts.families import family_of
 from validation.parts.record import Recorded, told
 from validation.software import TEXTS, kept_out
 
-from foretrain.app.engine import engine
+from foretrain.app.progress import engine
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.uncertainty import PlanErrors
 from foretrain.evidence.predict import CATALOGUE, meant_of, setting_of
 from foretrain.measured.case import case_of
 from foretrain.search.candidate import Candidate
+from foretrain.search.certainty import chances
 from foretrain.search.proposals import Rival, picks
-from foretrain.search.resolution import chances
 from foretrain.search.simple import complexity_of
 from foretrain.step.alternatives import climb
 from foretrain.step.price import price_plan

@@ -18,7 +18,7 @@ from pathlib import Path
 from validation.parts.claims import Claim
 from validation.parts.record import Recorded, told
 
-from foretrain.app.engine import engine
+from foretrain.app.progress import engine
 from validation.scheduling import (
     early_termination,
     gavel,

@@ -24,8 +24,15 @@ from validation.parts.claims import Claim, table
 
 from foretrain.cluster.cluster import Storage
 from foretrain.distributions import Constant
-from foretrain.plan.servers import ASYNCHRONOUS, Servers, Training, Worker
-from foretrain.plan.startup import Access, StartUp, WholeJob
+from foretrain.plan.servers import (
+    ASYNCHRONOUS,
+    Access,
+    Servers,
+    StartUp,
+    Training,
+    WholeJob,
+    Worker,
+)
 from foretrain.queueing.scaling_findings import (
     DOMINATES,
     scaling_findings,

@@ -26,7 +26,7 @@ from validation.parts.cold import folds
 from validation.parts.families import family_of
 from validation.software import TEXTS, kept_out
 
-from foretrain.app.engine import engine
+from foretrain.app.progress import engine
 from foretrain.errors import ForetrainError
 from foretrain.evidence.predict import CATALOGUE
 from foretrain.measured.case import case_of

@@ -20,8 +20,7 @@ from statistics import median
 from validation.parts.claims import Claim, table
 from validation.scheduling.formats.pollux import read_profile
 
-from foretrain.queueing.step_fit import ONE_IN_TEN, FittedSteps, fit_steps
-from foretrain.queueing.steps import Placement, TimedStep
+from foretrain.queueing.step_fit import ONE_IN_TEN, FittedSteps, Placement, TimedStep, fit_steps
 
 DATA = Path(__file__).parent / "tables" / "scheduling" / "pollux"
 FEW, MANY = 4, 8

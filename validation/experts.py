@@ -24,9 +24,9 @@ from math import log, log1p
 from statistics import median
 from typing import Any
 
-from foretrain.app.engine import engine
+from foretrain.app.progress import engine
 from foretrain.errors import ForetrainError, NoPlanFits
-from foretrain.search.resolution import distance
+from foretrain.search.certainty import distance
 from foretrain.search.result import SearchResult
 from foretrain.search.search import search
 from foretrain.step.result import Ranked

@@ -32,7 +32,7 @@ from validation.fitting.scores import Scored, grouped
 from validation.parts.claims import Claim, table
 from validation.parts.cold import folds, judged
 
-from foretrain.app.engine import engine
+from foretrain.app.progress import engine
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from time import process_time
 
 from foretrain.errors import NoPlanFits
 from foretrain.plan.study import SAFE, Study
-from foretrain.search.resolution import distance
+from foretrain.search.certainty import distance
 from foretrain.search.result import SearchResult
 from foretrain.search.search import search
 from foretrain.study.coefficients import DEFAULT

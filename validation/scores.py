@@ -24,7 +24,7 @@ from validation.parts.claims import Claim, table
 from validation.parts.cold import Judged, folds, judged, stand_ins
 from validation.widths import taught
 
-from foretrain.app.engine import engine
+from foretrain.app.progress import engine
 from foretrain.study.coefficients import PRIORS
 
 BARS = {

@@ -31,7 +31,7 @@ from validation.parts.families import family_of, generation_of, model_of, precis
 from validation.parts.record import Recorded, told
 from validation.widths import taught
 
-from foretrain.app.engine import engine
+from foretrain.app.progress import engine
 from foretrain.evidence.validate import Engine, Status
 from foretrain.measured.coverage import blanks
 from foretrain.measured.run import MeasuredRun

@@ -23,7 +23,7 @@ from validation.fitting.scores import Scored, grouped
 from validation.parts.cold import folds, judged
 from validation.parts.families import family_of, generation_of
 
-from foretrain.app.engine import engine
+from foretrain.app.progress import engine
 from foretrain.coefficients.coefficients import Calibration, Coefficient, Origin
 from foretrain.coefficients.intervals import KINDS, covered
 from foretrain.coefficients.uncertainty import Fitted

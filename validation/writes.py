@@ -30,7 +30,7 @@ from typing import get_args, get_type_hints
 
 from typer.models import OptionInfo
 
-from foretrain.app.commands.ensemble import ensemble
+from foretrain.app.commands.clusters import ensemble
 from foretrain.app.main import app
 from foretrain.study import files as writing
 

@@ -36,7 +36,7 @@ from foretrain.measured.queue_study import QueueStudy as QueueStudy
 from foretrain.plan.collective_study import CollectiveStudy as CollectiveStudy
 from foretrain.plan.plan import Plan as Plan
 from foretrain.plan.study import Space as Space, Study as Study
-from foretrain.search.answers import Answers as Answers
+from foretrain.search.search import Answers as Answers
 from foretrain.search.export import Exported as Exported, export as export
 from foretrain.search.explain.compare import compare as compare
 from foretrain.search.explain.compared import Comparison as Comparison
@@ -46,7 +46,7 @@ from foretrain.search.explain.finding import Finding as Finding, Measured as Mea
 from foretrain.search.explain.findings import findings as findings
 from foretrain.search.import_files import Imported as Imported, import_ as import_
 from foretrain.search.largest import Largest as Largest, largest as largest
-from foretrain.search.mixed import mixed as mixed
+from foretrain.search.search import mixed as mixed
 from foretrain.search.result import SearchResult as SearchResult, WhyNot as WhyNot
 from foretrain.search.search import search as search
 from foretrain.search.why_not import why_not as why_not
@@ -76,7 +76,7 @@ from foretrain.plan.servers import (
     Updates as Updates,
     Worker as Worker,
 )
-from foretrain.queueing.barriers import (
+from foretrain.queueing.fork_join import (
     barrier as barrier,
     best_backup as best_backup,
 )
@@ -85,11 +85,11 @@ from foretrain.queueing.closed import (
     mean_values as mean_values,
     residual_mean_values as residual_mean_values,
 )
-from foretrain.queueing.divisible import (
+from foretrain.queueing.segments import (
     DivisibleLayer as DivisibleLayer,
     divisible_layers as divisible_layers,
 )
-from foretrain.queueing.finite_source import (
+from foretrain.queueing.birth_death import (
     machine_repair as machine_repair,
     repair_throughput as repair_throughput,
 )
@@ -118,13 +118,13 @@ from foretrain.queueing.segments import (
 from foretrain.queueing.servers.chrome import (
     chrome_trace as chrome_trace,
 )
-from foretrain.queueing.servers.profiled import (
+from foretrain.queueing.servers.coarse import (
     coarse_training as coarse_training,
 )
 from foretrain.queueing.step_fit import (
     fit_steps as fit_steps,
 )
-from foretrain.queueing.steps import (
+from foretrain.queueing.step_fit import (
     TimedStep as TimedStep,
 )
 from foretrain.study.scale_sections import (

@@ -79,7 +79,7 @@ ANSWERS: Final = (
         "search.report.compare:compare_report",
         then="search.report.compare:after_compare",
     ),
-    Answer("mixed", "search.mixed", "step.pair:MixedResult", "search.report.mixed:mixed_report"),
+    Answer("mixed", "search.search", "step.pair:MixedResult", "search.report.mixed:mixed_report"),
     Answer("export", "search.export", "search.export:Exported", "search.export:export_report"),
     Answer(
         "import",
@@ -117,7 +117,7 @@ ANSWERS: Final = (
         "catalogue",
         "app.catalogue",
         "study.catalogue:CatalogueResult",
-        "app.report_catalogue:catalogue_report",
+        "app.catalogue:catalogue_report",
     ),
     Answer("doctor", "app.doctor", "app.doctor:Diagnosis", "app.doctor:doctor_report"),
 )

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from foretrain.app.engine import engine, processes
+from foretrain.app.progress import engine, processes
 from foretrain.errors import ForetrainError, InputError
 
 

@@ -6,8 +6,8 @@ from tests.by_hand.networks import network
 from foretrain.plan.table import table_of
 from foretrain.step.held import hold
 from foretrain.step.setting import setting
+from foretrain.step.simulated_passes import closed_form
 from foretrain.step.step import factors, step, step_times
-from foretrain.step.timeline import closed_form
 from foretrain.trainers.software import SHARED
 
 

@@ -13,7 +13,7 @@ from tests.by_hand.clock import timed
 
 from foretrain.plan.plan import ContextExchange, Offload, Plan, Recompute, Schedule, Sharding
 from foretrain.step.rates import CALLS
-from foretrain.step.timeline import closed_form
+from foretrain.step.simulated_passes import closed_form
 from foretrain.trainers.software import Software
 
 # Products with weights of a block: queries, keys and values; back; two branches and back.

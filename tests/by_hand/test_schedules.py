@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from foretrain.plan.plan import Schedule, Sends
+from foretrain.step.simulated_passes import StageTimes, StepTimes, closed_step
 from foretrain.step.simulated_step import simulate
-from foretrain.step.timeline import StageTimes, StepTimes, closed_step
 
 # A forward pass of 2 s and a backward pass of 5 s, of which gradients of weights take 2; three
 # stages, six micro-batches. Then gradients in 8 s, half of them beside the last backward pass, in

@@ -1,7 +1,7 @@
 """Jobs by hand and what becomes of them."""
 
 from foretrain.cluster.mixed import fleet
-from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.active import CountedPool
 from foretrain.jobs.shared import SharedDispatcher
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, Trace

@@ -9,7 +9,7 @@ from tests.jobs.runs import dispatched, job, rigid_trace, trace
 from foretrain.jobs.active import Active
 from foretrain.jobs.backfill import BackfillDispatcher, WaitingLine
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.policies.fifo import fifo
+from foretrain.jobs.policies.orders import fifo
 from foretrain.measured.job import End
 
 rows = st.lists(

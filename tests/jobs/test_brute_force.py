@@ -13,8 +13,8 @@ from tests.jobs.runs import dispatched, job, rigid_trace, trace
 from foretrain.cluster.mixed import fleet
 from foretrain.jobs.hazard import Hazard, Survival
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.policies.aware import aware
-from foretrain.jobs.policies.fifo import sjf, srtf
+from foretrain.jobs.policies.elastic import aware
+from foretrain.jobs.policies.orders import sjf, srtf
 from foretrain.jobs.policies.table import POLICIES
 from foretrain.jobs.run import run
 from foretrain.measured.job import End

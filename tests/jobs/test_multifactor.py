@@ -7,14 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few
 
-from foretrain.jobs.fair_tree import UsageTree, decay_of, level_fs
-from foretrain.jobs.multifactor import (
+from foretrain.jobs.fair_tree import (
     PriorityFactors,
+    Usage,
+    UsageTree,
     billing,
+    decay_of,
+    level_fs,
     priority,
     size_factor,
 )
-from foretrain.jobs.usage import Usage
 from foretrain.measured.site import DAY, Association, BillingRule, PriorityWeights
 
 WEIGHTS = PriorityWeights(

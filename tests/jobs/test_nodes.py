@@ -15,9 +15,8 @@ from foretrain.jobs.admission import Admission, partitioned
 from foretrain.jobs.backfill import BackfillDispatcher
 from foretrain.jobs.nodes import Fragmentation, NodePool, NodeRoom, packed, racks, spread, stranded
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.policies.aware import fifo_max
-from foretrain.jobs.policies.fifo import fifo, sjf, srtf
-from foretrain.jobs.policies.gittins import las
+from foretrain.jobs.policies.elastic import fifo_max
+from foretrain.jobs.policies.orders import fifo, las, sjf, srtf
 from foretrain.jobs.run import Failures, run
 from foretrain.jobs.shared import SharedDispatcher
 from foretrain.jobs.simulation import Simulation

@@ -10,8 +10,7 @@ from tests.examples import few
 from tests.jobs.runs import dispatched, job, trace
 
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.policies.fifo import fifo, sjf, srtf
-from foretrain.jobs.policies.gittins import las
+from foretrain.jobs.policies.orders import fifo, las, sjf, srtf
 
 LEVELS = (4.0, 16.0)
 ORDERS = {"fifo": fifo, "sjf": sjf, "srtf": srtf, "las": partial(las, LEVELS)}

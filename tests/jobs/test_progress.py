@@ -3,11 +3,9 @@
 from math import inf
 
 from foretrain.cluster.mixed import fleet
+from foretrain.jobs.active import CountedPool, RateStretch
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.policies.fifo import fifo
-from foretrain.jobs.policies.gittins import las
-from foretrain.jobs.pool import CountedPool
-from foretrain.jobs.progress import RateStretch
+from foretrain.jobs.policies.orders import fifo, las
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, Trace
 from foretrain.throughput import rigid

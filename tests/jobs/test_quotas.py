@@ -8,10 +8,9 @@ from tests.jobs.runs import dispatched, job, trace
 
 from foretrain.cluster.mixed import fleet
 from foretrain.errors import InputError
-from foretrain.jobs.deserving import DeservingDispatcher
+from foretrain.jobs.deserving import DeservingDispatcher, fair_share, proportion
 from foretrain.jobs.kueue import KueueDispatcher, QuotaTree
-from foretrain.jobs.water_filling import fair_share, proportion
-from foretrain.measured.quota import QuotaQueue
+from foretrain.measured.limit import QuotaQueue
 
 
 def queued(*rows):

@@ -7,10 +7,10 @@ from tests import examples
 
 from foretrain.cluster.mixed import Fleet, Nodes, fleet
 from foretrain.errors import InputError
+from foretrain.jobs.active import CountedPool
 from foretrain.jobs.nodes import NodePool, packed
-from foretrain.jobs.policies.equal import gandiva_fair
+from foretrain.jobs.policies.elastic import gandiva_fair
 from foretrain.jobs.policies.max_min import AlloX, FinishTimeFairness, max_min, max_sum
-from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.rounds import RoundsDispatcher, Rules
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, JobPhase, Phased, Trace

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from foretrain.app.engine import processes
 from foretrain.app.kept import Kept
+from foretrain.app.progress import processes
 from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.report import capacity_table

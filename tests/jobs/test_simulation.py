@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from foretrain.cluster.mixed import fleet
 from foretrain.errors import InputError
 from foretrain.jobs import simulation
+from foretrain.jobs.active import CountedPool
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.policies.fifo import fifo, sjf, srtf
-from foretrain.jobs.policies.gittins import las
-from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.policies.orders import fifo, las, sjf, srtf
 from foretrain.jobs.run import LISTED, check
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, Trace

@@ -7,7 +7,7 @@ from tests.jobs.runs import job, trace
 
 from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.errors import InputError
-from foretrain.jobs.limits import Limits
+from foretrain.jobs.active import Limits
 from foretrain.jobs.nodes import NodePool, packed
 from foretrain.jobs.simulation import Simulation
 from foretrain.jobs.slurm import SlurmDispatcher

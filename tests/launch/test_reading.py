@@ -3,7 +3,7 @@
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.launch.told import Why
+from foretrain.launch.option import Why
 from foretrain.search.import_files import import_, settings_of
 from foretrain.study.launch_files import launch_file
 

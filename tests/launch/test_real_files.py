@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from foretrain.launch.option import Why
 from foretrain.launch.recognise import together
-from foretrain.launch.told import Why
 from foretrain.search.import_files import import_, with_asked
 from foretrain.study.launch_files import read_launch_files
 from foretrain.study.trainers import trainers

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from foretrain.cluster.cluster import Storage
 from foretrain.errors import InputError
-from foretrain.plan.startup import Access, StartUp
+from foretrain.plan.servers import Access, StartUp
 
 STORAGE = Storage(read=1e8, write=1e8)
 

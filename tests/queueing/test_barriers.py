@@ -22,7 +22,7 @@ from foretrain.distributions import (
     Weibull,
 )
 from foretrain.errors import InputError
-from foretrain.queueing.barriers import barrier, best_backup, order_statistic
+from foretrain.queueing.fork_join import barrier, best_backup, order_statistic
 from foretrain.statistics import largest_normal
 
 counts = st.integers(1, 200)

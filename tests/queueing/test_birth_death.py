@@ -9,10 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.errors import InputError
-from foretrain.queueing.birth_death import shared_pace, station_load
+from foretrain.queueing.birth_death import (
+    machine_repair,
+    repair_throughput,
+    shared_pace,
+    station_load,
+)
 from foretrain.queueing.closed import ClosedNetwork, mean_values
-from foretrain.queueing.fifo import exponential_response
-from foretrain.queueing.finite_source import machine_repair, repair_throughput
+from foretrain.queueing.fork_join import exponential_response
 
 seconds = st.floats(1e-3, 1e3)
 counts = st.integers(1, 60)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.errors import InputError
+from foretrain.queueing.birth_death import repair_throughput
 from foretrain.queueing.closed import (
     ClosedNetwork,
     asymptotic_bounds,
@@ -15,7 +16,6 @@ from foretrain.queueing.closed import (
     mean_values,
     residual_mean_values,
 )
-from foretrain.queueing.finite_source import repair_throughput
 
 THREE = ClosedNetwork(think=0.2, demands={"down": 0.05, "up": 0.05, "update": 0.01})
 MOST = 30

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.errors import InputError
-from foretrain.queueing.fifo import (
+from foretrain.queueing.fork_join import (
     exponential_response,
     general_response,
     shared_response,

@@ -7,8 +7,12 @@ from hypothesis import strategies as st
 
 from foretrain.errors import InputError
 from foretrain.queueing.closed import ClosedNetwork, mean_values
-from foretrain.queueing.fifo import exponential_response
-from foretrain.queueing.fork_join import fork_join_bounds, fork_join_means, fork_join_response
+from foretrain.queueing.fork_join import (
+    exponential_response,
+    fork_join_bounds,
+    fork_join_means,
+    fork_join_response,
+)
 from foretrain.statistics import harmonic
 
 loads = st.floats(0.0, 0.95)

@@ -8,7 +8,6 @@ from random import Random
 import pytest
 
 from foretrain.errors import InputError, NoPlanFits
-from foretrain.queueing.divisible import DivisibleLayer, divisible_layers
 from foretrain.queueing.provision import (
     MachinePrices,
     Provision,
@@ -18,7 +17,13 @@ from foretrain.queueing.provision import (
     provision,
 )
 from foretrain.queueing.replicas import Pace, ReplicatedTraining, epoch_time
-from foretrain.queueing.segments import Machine, memory_slowdown, replica_cost
+from foretrain.queueing.segments import (
+    DivisibleLayer,
+    Machine,
+    divisible_layers,
+    memory_slowdown,
+    replica_cost,
+)
 from foretrain.workload.library.entries import build
 
 CASES = 200

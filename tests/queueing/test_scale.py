@@ -13,14 +13,14 @@ from foretrain.measured.scale_study import ScaleStudy
 from foretrain.plan.servers import (
     ASYNCHRONOUS,
     SYNCHRONOUS,
+    Access,
     Aggregation,
     Servers,
     Training,
     Updates,
+    WholeJob,
     Worker,
 )
-from foretrain.plan.startup import Access, WholeJob
-from foretrain.queueing.barriers import barrier
 from foretrain.queueing.closed import mean_values
 from foretrain.queueing.closed_form import (
     by_formula,
@@ -28,12 +28,12 @@ from foretrain.queueing.closed_form import (
     steps_by_formula,
     synchronous_rate,
 )
-from foretrain.queueing.divisible import divisible_layers
+from foretrain.queueing.fork_join import barrier
 from foretrain.queueing.provision import provision
 from foretrain.queueing.replicas import ReplicatedTraining
 from foretrain.queueing.report import scale_report
 from foretrain.queueing.scale import scale
-from foretrain.queueing.segments import Machine, memory_slowdown
+from foretrain.queueing.segments import Machine, divisible_layers, memory_slowdown
 from foretrain.queueing.served import staleness
 from foretrain.study.coefficients import DEFAULT
 from foretrain.study.scale_study import read_scale_study

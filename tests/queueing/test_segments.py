@@ -8,14 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.errors import InputError
-from foretrain.queueing.divisible import DivisibleLayer, divisible_layers, remote_inputs
 from foretrain.queueing.replicas import (
     Pace,
     ReplicatedTraining,
     epoch_time,
     servers_needed,
 )
-from foretrain.queueing.segments import Machine, memory_slowdown, replica_cost
+from foretrain.queueing.segments import (
+    DivisibleLayer,
+    Machine,
+    divisible_layers,
+    memory_slowdown,
+    remote_inputs,
+    replica_cost,
+)
 from foretrain.workload.library.entries import build
 
 MACHINE = Machine(

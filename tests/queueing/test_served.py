@@ -12,8 +12,16 @@ from hypothesis import strategies as st
 from foretrain.cluster.cluster import Storage
 from foretrain.distributions import Constant
 from foretrain.errors import InputError
-from foretrain.plan.servers import ASYNCHRONOUS, Aggregation, Servers, Training, Worker
-from foretrain.plan.startup import Access, StartUp, WholeJob
+from foretrain.plan.servers import (
+    ASYNCHRONOUS,
+    Access,
+    Aggregation,
+    Servers,
+    StartUp,
+    Training,
+    WholeJob,
+    Worker,
+)
 from foretrain.queueing.scaling_findings import (
     ScalingCause,
     scaling_findings,

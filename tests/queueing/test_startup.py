@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from foretrain.cluster.cluster import Storage
 from foretrain.errors import InputError
-from foretrain.plan.startup import Access, StartUp
-from foretrain.queueing.startup import start_time
+from foretrain.plan.servers import Access, StartUp
+from foretrain.queueing.served import start_time
 from foretrain.workload.workload import Data
 
 DATA = Data(samples=1000, sample_bytes=1e6)

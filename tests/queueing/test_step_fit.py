@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foretrain.errors import InputError
-from foretrain.queueing.step_fit import DRIFT, TYPICAL, fit_steps
-from foretrain.queueing.steps import StepModel, TimedStep
+from foretrain.queueing.step_fit import DRIFT, TYPICAL, StepModel, TimedStep, fit_steps
 
 TRUE = StepModel(
     batches=(8, 32, 64), seconds=(0.2, 0.7, 1.3), crowding=0.04, near=0.1, far=0.8, pair=1.6,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.errors import InputError
-from foretrain.queueing.steps import ExchangeLinks, StepModel, TimedStep, exchange
+from foretrain.queueing.step_fit import ExchangeLinks, StepModel, TimedStep, exchange
 
 MODEL = StepModel(
     batches=(10, 20), seconds=(0.2, 0.3), crowding=0.1, near=0.2, far=0.4, pair=1.5, jitter=0.0,

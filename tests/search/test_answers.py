@@ -7,9 +7,8 @@ from tests.builders import search_result
 from tests.small import gpt_study
 
 from foretrain.plan.study import Objective
-from foretrain.search import answers
-from foretrain.search.answers import Answers
-from foretrain.search.search import search
+from foretrain.search import search as answers
+from foretrain.search.search import Answers, search
 from foretrain.study.coefficients import DEFAULT
 
 

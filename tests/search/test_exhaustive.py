@@ -24,9 +24,8 @@ from foretrain.plan.enumeration import plan_tables
 from foretrain.plan.plan import Recompute, Sends, Sharding
 from foretrain.plan.study import Objective
 from foretrain.search import exhaustive
-from foretrain.search.found import Incumbents
-from foretrain.search.front import Front
-from foretrain.search.objective import spending
+from foretrain.search.candidate import spending
+from foretrain.search.found import Front, Incumbents
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import DEFAULT

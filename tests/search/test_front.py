@@ -12,9 +12,8 @@ from foretrain.cluster.cluster import cost, energy
 from foretrain.cluster.offer import Offer
 from foretrain.plan.plan import Plan
 from foretrain.plan.table import table_of
-from foretrain.search.candidate import Priced
-from foretrain.search.front import Front, by_count
-from foretrain.search.objective import Spending, spending
+from foretrain.search.candidate import Priced, Spending, spending
+from foretrain.search.found import Front, by_count
 
 SMALL = cluster(nodes=4, node_devices=2, name="small")
 DEAR = cluster(nodes=4, node_devices=2, name="dear", price=3e-3, node_power=4e3)

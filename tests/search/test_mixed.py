@@ -9,8 +9,7 @@ from tests.small import loose
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.plan import GroupedBy, Offload, Sharding
 from foretrain.plan.study import Maximise, Objective
-from foretrain.search.mixed import mixed
-from foretrain.search.search import search
+from foretrain.search.search import mixed, search
 from foretrain.step.estimate import estimate
 
 MIXED = two(kind(1), kind(2, share=0.5))

@@ -8,7 +8,7 @@ from tests.small import HOST, cluster, gpt_study, listed, long_study, loose, wit
 from foretrain.cluster.offer import part, whole
 from foretrain.plan.plan import Offload, Recompute, Sharding
 from foretrain.plan.study import Space
-from foretrain.search.nearest_miss import enough_nodes, freed, nearest_plan
+from foretrain.search.ways_out import enough_nodes, freed, nearest_plan
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import DEFAULT

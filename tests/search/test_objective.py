@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.small import cluster, gpt_study
 
 from foretrain.plan.study import Limit, Objective
-from foretrain.search.objective import over_limits, value
+from foretrain.search.candidate import over_limits, value
 from foretrain.step.estimate import over_job_limits
 
 PLACE = cluster(nodes=4, node_devices=8)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretrain.search.front import unbeaten
+from foretrain.search.found import unbeaten
 
 # Few values, so that ties in one respect and in both are common.
 points = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=40)

@@ -11,8 +11,8 @@ from tests.small import gpt_study
 from foretrain.coefficients.uncertainty import PlanErrors
 from foretrain.plan.plan import Plan
 from foretrain.search.candidate import Candidate
+from foretrain.search.certainty import distance
 from foretrain.search.proposals import FEWEST, MOST, Rival, picks
-from foretrain.search.resolution import distance
 
 ERRORS = PlanErrors(alike=0.02, apart=0.05)
 CLUSTER = gpt_study().cluster

@@ -20,7 +20,7 @@ from foretrain.cluster.offer import Offer
 from foretrain.plan.choices import question_of
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.plan.study import Objective
-from foretrain.search.recall import among
+from foretrain.search.bounded import among
 from foretrain.search.search import search
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from foretrain.coefficients.uncertainty import PlanErrors
 from foretrain.errors import InputError
 from foretrain.plan.plan import Plan, Recompute
-from foretrain.search.resolution import DRAWS, chances, distance, spread
+from foretrain.search.certainty import DRAWS, chances, distance, spread
 
 ERRORS = PlanErrors(alike=0.03, apart=0.04)
 ONE = Plan(data=8, tensor=2, micro_batch=1)

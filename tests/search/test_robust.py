@@ -7,7 +7,7 @@ from tests.small import gpt_study, on_ethernet, with_memory
 
 from foretrain.coefficients.coefficients import names
 from foretrain.plan.study import Objective
-from foretrain.search.robust import robust
+from foretrain.search.certainty import robust
 from foretrain.search.search import search
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting

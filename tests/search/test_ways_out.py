@@ -10,8 +10,7 @@ from foretrain.errors import NoPlanFits
 from foretrain.plan.plan import Recompute
 from foretrain.plan.study import Limit, Objective, Space
 from foretrain.search.best_plans import best_plans, quickest
-from foretrain.search.nearest_miss import nearest_plan
-from foretrain.search.ways_out import ways_out
+from foretrain.search.ways_out import nearest_plan, ways_out
 from foretrain.study.coefficients import DEFAULT
 
 SPACE = Space(micro_batch=(4,), recompute=(Recompute.NONE,))

@@ -9,11 +9,11 @@ from rich.console import Console
 from tests import builders
 
 from foretrain.app.doctor import Check, Diagnosis, Health, doctor_report
+from foretrain.errors import About, Remark, assumed
 from foretrain.evidence.report import validation_report
 from foretrain.evidence.validate import Status
 from foretrain.measured.run import Subject
 from foretrain.plan.study import Limit, Objective
-from foretrain.remark import About, Remark, assumed
 from foretrain.search.report.search import search_report as report_of_search
 from foretrain.show.terminal import drawn
 from foretrain.show.terminal import page as page_of

@@ -15,8 +15,8 @@ from foretrain.plan.table import table_of
 from foretrain.step.by_stage import outlook, stage_seconds, staged, stretch_memory, stretches
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting
+from foretrain.step.simulated_passes import closed_form
 from foretrain.step.simulated_step import simulate
-from foretrain.step.timeline import closed_form
 from foretrain.study.coefficients import DEFAULT
 
 WIDE = replace(SPACE, sharding=None, schedule=tuple(Schedule), sends=tuple(Sends))

@@ -20,7 +20,7 @@ from tests.small import (
 from foretrain.cluster.device import Level
 from foretrain.cluster.offer import Offer
 from foretrain.coefficients.uncertainty import Covers
-from foretrain.errors import InputError
+from foretrain.errors import About, InputError, Remark
 from foretrain.plan.plan import (
     AXES,
     SAID,
@@ -33,7 +33,6 @@ from foretrain.plan.plan import (
     Sharding,
 )
 from foretrain.plan.study import Limit, Space, Study
-from foretrain.remark import About, Remark
 from foretrain.step.estimate import estimate
 from foretrain.step.price import AGREEMENT
 from foretrain.step.result import StageMemory

@@ -11,9 +11,8 @@ from foretrain.errors import InputError
 from foretrain.plan.plan import Schedule, Sends
 from foretrain.step.schedules import SCHEDULES
 from foretrain.step.schedules.stages import PassSequence
-from foretrain.step.simulated_passes import order, passes_of, play
+from foretrain.step.simulated_passes import closed_form, closed_step, order, passes_of, play
 from foretrain.step.simulated_step import simulate
-from foretrain.step.timeline import closed_form, closed_step
 
 every_schedule = pytest.mark.parametrize("schedule", Schedule)
 pipelines = st.tuples(st.integers(1, 8), st.integers(1, 20))

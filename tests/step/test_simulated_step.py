@@ -6,8 +6,8 @@ from hypothesis import given
 from tests.pipelines import stage_times, step_times, steps
 
 from foretrain.plan.plan import Schedule, Sends
+from foretrain.step.simulated_passes import StageTimes
 from foretrain.step.simulated_step import DeviceStream, simulate, timeline
-from foretrain.step.timeline import StageTimes
 
 
 @given(times=steps())

@@ -19,7 +19,7 @@ from foretrain.plan.plan import (
     Sends,
     Sharding,
 )
-from foretrain.plan.spelling import changed, spelled
+from foretrain.plan.table import changed, spelled
 from foretrain.study.plan import read_named, read_plan
 from foretrain.workload.operator import Attention
 

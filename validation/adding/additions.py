@@ -52,7 +52,7 @@ def widest() -> Ordering:
     lines={
         f"{SRC}/jobs/policies/table.py": (
             (
-                "from foretrain.jobs.policies.sia import Sia\n",
+                "from foretrain.jobs.policies.gain import Pollux, Sia, optimus\n",
                 "from foretrain.jobs.policies.widest import widest\n",
             ),
             (

@@ -32,7 +32,7 @@ STATED = (
     "zero_stage",
     "recompute",
 )
-"""Fields of a layout that stand for those of a plan (`foretrain.search.resolution.FIELDS`)."""
+"""Fields of a layout that stand for those of a plan (`foretrain.search.certainty.FIELDS`)."""
 
 FREEDOM = 4.0
 """Degrees of freedom of the errors of pairs."""

@@ -25,10 +25,14 @@ from validation.scheduling.theory import SEEDS, WARM_UP, Result, judged
 
 from foretrain.distributions import Constant, Distribution, LogNormal, Weibull
 from foretrain.events import Events
+from foretrain.queueing.birth_death import machine_repair, repair_throughput
 from foretrain.queueing.closed import ClosedNetwork, mean_values
-from foretrain.queueing.fifo import exponential_response, general_response, shared_response
-from foretrain.queueing.finite_source import machine_repair, repair_throughput
-from foretrain.queueing.fork_join import fork_join_response
+from foretrain.queueing.fork_join import (
+    exponential_response,
+    fork_join_response,
+    general_response,
+    shared_response,
+)
 from foretrain.statistics import batch_means
 
 Make = Callable[[Events, Random], Place]

@@ -20,22 +20,21 @@ import numpy as np
 from validation.parts.claims import Claim, in_percent, table
 
 from foretrain.cluster.mixed import Fleet, fleet
+from foretrain.jobs.active import CountedPool
 from foretrain.jobs.generator import generate
 from foretrain.jobs.hazard import Hazard, Survival, learned
 from foretrain.jobs.mix import PHILLY, Mix
 from foretrain.jobs.ordered import OrderedDispatcher, Ordering
 from foretrain.jobs.outcomes import Outcomes
-from foretrain.jobs.policies.aware import (
+from foretrain.jobs.policies.elastic import (
     Hazards,
     aware,
     aware_efficient,
+    equal_share,
     fifo_efficient,
     srtf_efficient,
 )
-from foretrain.jobs.policies.equal import equal_share
-from foretrain.jobs.policies.fifo import srtf
-from foretrain.jobs.policies.gittins import gittins, las
-from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.policies.orders import gittins, las, srtf
 from foretrain.jobs.shared import Policy, SharedDispatcher
 from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.measured.job import End, Trace

@@ -21,9 +21,9 @@ from validation.parts.claims import Claim, table
 from validation.scheduling.formats.gavel import read_gavel, read_throughputs
 
 from foretrain.cluster.mixed import Fleet, Nodes
+from foretrain.jobs.active import CountedPool
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.policies.max_min import max_min_over_kinds
-from foretrain.jobs.pool import CountedPool
 from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules, Shares
 from foretrain.jobs.shared import ClusterState
 from foretrain.jobs.simulation import Simulation

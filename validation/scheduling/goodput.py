@@ -14,7 +14,7 @@ from validation.scheduling.profile import Profile
 from validation.scheduling.steps import Steps
 
 from foretrain.errors import InputError
-from foretrain.queueing.steps import Placement
+from foretrain.queueing.step_fit import Placement
 
 CANDIDATES = 50
 """Total batches that are tried, in geometric steps. Source: adaptdl, its goodput (from memory)."""

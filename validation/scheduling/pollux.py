@@ -31,9 +31,8 @@ from validation.scheduling.profile import Profile, Submission
 from validation.scheduling.steps import MeasuredSteps, Steps
 
 from foretrain.cluster.mixed import fleet
-from foretrain.jobs.policies.gittins import tiresias
-from foretrain.jobs.policies.optimus import optimus
-from foretrain.jobs.policies.pollux import Pollux
+from foretrain.jobs.policies.gain import Pollux, optimus
+from foretrain.jobs.policies.orders import tiresias
 from foretrain.jobs.shared import Policy, SharedDispatcher
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, Trace

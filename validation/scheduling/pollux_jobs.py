@@ -9,8 +9,7 @@ from validation.scheduling.goodput import Goodput
 from validation.scheduling.steps import MeasuredSteps
 
 from foretrain.cluster.mixed import Fleet
-from foretrain.jobs.active import Active, HeldDevices
-from foretrain.jobs.progress import RateStretch
+from foretrain.jobs.active import Active, HeldDevices, RateStretch
 
 
 class MostFree:

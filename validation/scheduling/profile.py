@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from foretrain.errors import InputError
-from foretrain.queueing.steps import TimedStep
+from foretrain.queueing.step_fit import TimedStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,12 +25,10 @@ from validation.scheduling.formats.gavel import read_throughputs
 from validation.scheduling.formats.shockwave import read_shockwave
 
 from foretrain.cluster.mixed import Fleet, Nodes
-from foretrain.jobs.active import Active, HeldDevices
+from foretrain.jobs.active import Active, CountedPool, HeldDevices, RateStretch, believed
 from foretrain.jobs.outcomes import Outcomes
-from foretrain.jobs.policies.equal import gandiva_fair
+from foretrain.jobs.policies.elastic import gandiva_fair
 from foretrain.jobs.policies.max_min import AlloX, FinishTimeFairness, max_min, max_sum
-from foretrain.jobs.pool import CountedPool
-from foretrain.jobs.progress import RateStretch, believed
 from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules, Shares
 from foretrain.jobs.shared import ClusterState
 from foretrain.jobs.simulation import Simulation

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
-from foretrain.queueing.fifo import check
+from foretrain.queueing.fork_join import check
 
 Sizes = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from typing import Protocol
 from validation.scheduling.profile import Profile
 
 from foretrain.errors import InputError
-from foretrain.queueing.steps import Placement, TimedStep, Times
+from foretrain.queueing.step_fit import Placement, TimedStep, Times
 
 
 class Steps(Protocol):

@@ -26,15 +26,14 @@ from validation.scheduling.sized import (
 )
 
 from foretrain.cluster.mixed import fleet
+from foretrain.jobs.active import CountedPool
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.policies.equal import processor_sharing
-from foretrain.jobs.policies.fifo import fifo, srtf
-from foretrain.jobs.policies.gittins import las
-from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.policies.elastic import processor_sharing
+from foretrain.jobs.policies.orders import fifo, las, srtf
 from foretrain.jobs.shared import SharedDispatcher
 from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.measured.job import Job, Trace
-from foretrain.queueing.fifo import exponential_response, general_response, shared_response
+from foretrain.queueing.fork_join import exponential_response, general_response, shared_response
 from foretrain.statistics import batch_means, student_interval
 from foretrain.throughput import PowerLaw
 

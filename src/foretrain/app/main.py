@@ -15,18 +15,14 @@ import typer
 
 from foretrain.answers import ANSWERS
 from foretrain.app.commands.calibrate import calibrate
-from foretrain.app.commands.catalogue import catalogue
+from foretrain.app.commands.clusters import ensemble, scale, simulate
 from foretrain.app.commands.compare import compare
-from foretrain.app.commands.doctor import doctor
-from foretrain.app.commands.ensemble import ensemble
 from foretrain.app.commands.explain import explain
+from foretrain.app.commands.here import catalogue, doctor, mcp
 from foretrain.app.commands.init import init
 from foretrain.app.commands.launch import export, import_
-from foretrain.app.commands.mcp import mcp
-from foretrain.app.commands.scale import scale
 from foretrain.app.commands.schema import schema
 from foretrain.app.commands.search import search
-from foretrain.app.commands.simulate import simulate
 from foretrain.app.commands.study import of_study
 from foretrain.app.commands.validate import validate
 from foretrain.app.output import tell

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from foretrain import plugins
-from foretrain.jobs.policies.own import own_policy
+from foretrain.jobs.policies.policy import own_policy
 from foretrain.step.collectives.group import own_algorithm
 from foretrain.study.own_entries import register_entries
 

@@ -28,7 +28,7 @@ from math import inf, log2
 
 from foretrain.ensemble.costs import Cores, ExchangeCosts, MeasuredCosts, Watts
 from foretrain.errors import InputError, nearest
-from foretrain.queueing.fifo import waits
+from foretrain.queueing.fork_join import waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,8 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
-from foretrain.jobs.active import Active
+from foretrain.jobs.active import Active, Lane, Pool
 from foretrain.jobs.hazard import pace
-from foretrain.jobs.limits import Lane
-from foretrain.jobs.pool import Pool
 from foretrain.jobs.simulation import Simulation
 
 Need = tuple[int, tuple[str, ...], Lane]

@@ -5,14 +5,105 @@ classic rule takes an exponential of usage over share.
 
 Source: slurm, src/plugins/priority/multifactor/fair_tree.c and priority_multifactor.c, as told in
 its documentation; re-implemented from the rules.
+
+Multifactor priority: a weighted sum of what a job is and how long it has waited.
+
+Source: slurm, src/plugins/priority/multifactor/priority_multifactor.c and its documentation;
+re-implemented from the rules.
+
+Usage over time: what running jobs add to it, and what decay takes away, period by period.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from math import inf
+from math import floor, inf
+from typing import NamedTuple
 
-from foretrain.measured.site import Association
+from foretrain.measured.site import Association, BillingRule, PriorityWeights
+
+LARGEST = 2**32 - 1
+"""Priorities are 32 bits."""
+
+
+class PriorityFactors(NamedTuple):
+    """What a job's priority is made of, each from 0 to 1.
+
+    Attributes:
+        age: waiting over the longest that counts.
+        fairshare: of its user.
+        size: share of the cluster that it asks for, or that it leaves.
+        partition: factor over the largest of all partitions.
+        qos: priority over the largest of all qualities of service.
+        devices: share of its partition's devices that it asks for.
+    """
+
+    age: float = 0.0
+    fairshare: float = 0.0
+    size: float = 0.0
+    partition: float = 0.0
+    qos: float = 0.0
+    devices: float = 0.0
+
+
+def priority(factors: PriorityFactors, weights: PriorityWeights, *, nice: float = 0.0) -> int:
+    """The priority of a job, the larger the sooner.
+
+    Args:
+        factors: of the job.
+        weights: of the site.
+        nice: what its user takes off.
+    """
+    total = (
+        weights.age * factors.age
+        + weights.fairshare * factors.fairshare
+        + weights.size * factors.size
+        + weights.partition * factors.partition
+        + weights.qos * factors.qos
+        + weights.devices * factors.devices
+        - nice
+    )
+    return min(LARGEST, int(max(1.0, total)))
+
+
+def size_factor(nodes: float, cores: float, *, small_first: bool = False) -> float:
+    """The factor of a job's size.
+
+    Args:
+        nodes: that it asks for, over those of the cluster.
+        cores: likewise.
+        small_first: whether small jobs are favoured.
+    """
+    share = (nodes + cores) / 2.0
+    return 1.0 - share if small_first else share
+
+
+DEVICES = "gres/"
+"""How the names of devices begin among what a job holds."""
+
+
+def billing(
+    held: Mapping[str, float], weights: Mapping[str, float], rule: BillingRule = BillingRule.SUM
+) -> float:
+    """Billing units of a job: its cores where nothing has a weight.
+
+    Args:
+        held: how much of each resource, such as `cpu`, `mem` and `gres/gpu`.
+        weights: units of one of each.
+        rule: how they are put together.
+    """
+    if not weights:
+        return held.get("cpu", 0.0)
+    weighed = {name: weights.get(name, 0.0) * amount for name, amount in held.items()}
+    devices = [units for name, units in weighed.items() if name.startswith(DEVICES)]
+    others = [units for name, units in weighed.items() if not name.startswith(DEVICES)]
+    if rule is BillingRule.SUM:
+        return sum(weighed.values())
+    if rule is BillingRule.MAX_TRES:
+        return max(weighed.values(), default=0.0)
+    return sum(devices) + max(others, default=0.0)
+
 
 Key = tuple[str, str]
 """Account and user."""
@@ -175,3 +266,80 @@ def decay_of(half_life: float) -> float:
         half_life: seconds.
     """
     return 1.0 - 0.693 / half_life
+
+
+class _Account:
+    """Of one user: billing units that are held, and what they have added since the last period."""
+
+    __slots__ = ("accrued", "at", "epoch", "rate")
+
+    def __init__(self) -> None:
+        self.rate = self.accrued = self.at = 0.0
+        self.epoch = 0
+
+
+class Usage:
+    """What users have used, kept for the end of the last period.
+
+    Attributes:
+        tree: of shares; its usage is that of the end of a period, the last one once `advance` was
+            asked for.
+
+    In each period usage grows by what was held in it and is then decayed. A user is looked at where
+    one of its jobs starts or ends, or all of them where factors are wanted; periods in between are
+    done at once.
+    """
+
+    def __init__(self, tree: UsageTree, weights: PriorityWeights) -> None:
+        """Nobody holds anything at 0 s."""
+        self.tree = tree
+        self._weights = weights
+        half_life, period = weights.half_life, weights.period
+        self._kept = decay_of(half_life) ** period if half_life < inf else 1.0
+        self._accounts: defaultdict[Key, _Account] = defaultdict(_Account)
+
+    def change(self, key: Key, billing: float, now: float) -> None:
+        """A job of a user starts, or stops where its billing is below 0.
+
+        Args:
+            key: of the user.
+            billing: units that it holds from now on.
+            now: seconds since the trace began.
+        """
+        account = self._accounts[key]
+        self._advance(key, account, now)
+        account.rate += billing
+
+    def advance(self, now: float) -> None:
+        """Time passes, for all users.
+
+        Args:
+            now: seconds since the trace began.
+        """
+        for key in self.tree.usage:
+            self._advance(key, self._accounts[key], now)
+
+    def factors(self) -> Mapping[Key, float]:
+        """The fair-share factor of every user as of the last period."""
+        weights = self._weights
+        if weights.fair_tree:
+            return self.tree.fair_tree()
+        return self.tree.classic(damping=weights.damping)
+
+    def _advance(self, key: Key, account: _Account, now: float) -> None:
+        period, kept = self._weights.period, self._kept
+        epochs = floor(now / period) - account.epoch
+        if epochs:
+            first = (account.epoch + 1) * period
+            added = account.accrued + account.rate * (first - account.at)
+            used = (self.tree.usage[key] + added) * kept
+            if epochs > 1:
+                powers = kept ** (epochs - 1)
+                later = kept * (1.0 - powers) / (1.0 - kept) if kept < 1.0 else epochs - 1.0
+                used = used * powers + account.rate * period * later
+            self.tree.usage[key] = used
+            account.accrued = 0.0
+            account.epoch += epochs
+            account.at = account.epoch * period
+        account.accrued += account.rate * (now - account.at)
+        account.at = now

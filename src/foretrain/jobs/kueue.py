@@ -19,7 +19,7 @@ from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job
-from foretrain.measured.quota import QuotaQueue
+from foretrain.measured.limit import QuotaQueue
 
 THOUSAND = 1000.0
 """A share of 1000 is all that a cohort lends. Source: kueue, its status."""

@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import inf, isclose
 
-from foretrain.jobs.active import Active, HeldDevices
-from foretrain.jobs.limits import Lane, Limits
-from foretrain.jobs.pool import Pool
+from foretrain.jobs.active import Active, HeldDevices, Lane, Limits, Pool
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job
 

@@ -21,8 +21,7 @@ from typing import NamedTuple
 
 from foretrain.cluster.mixed import Fleet
 from foretrain.errors import InputError
-from foretrain.jobs.active import Active
-from foretrain.jobs.progress import Progress, believed
+from foretrain.jobs.active import Active, Progress, believed
 from foretrain.jobs.shared import ClusterState, state_of
 from foretrain.jobs.simulation import Simulation
 

@@ -13,17 +13,14 @@ from typing import TYPE_CHECKING
 
 from foretrain.cluster.mixed import Fleet, NodeFailures
 from foretrain.errors import InputError
-from foretrain.jobs.active import Active
-from foretrain.jobs.admission import Admission, partitioned, room
-from foretrain.jobs.eligible import Eligibility
+from foretrain.jobs.active import Active, CountedPool, Limits, Pool
+from foretrain.jobs.admission import Admission, Eligibility, partitioned, room
 from foretrain.jobs.hazard import pace
 from foretrain.jobs.kinds import only_kind
-from foretrain.jobs.limits import Limits
 from foretrain.jobs.nodes import Fragmentation, NodePool, Place, packed, racks, spread
 from foretrain.jobs.outcomes import Observer, Outcomes, Watch
 from foretrain.jobs.policies.policy import PolicyInputs
 from foretrain.jobs.policies.table import named
-from foretrain.jobs.pool import CountedPool, Pool
 from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.measured.job import End, Job, Trace
 from foretrain.measured.queue_study import Conditions, Placement
@@ -86,13 +83,13 @@ class _Stages:
     | stage | what it decides | where |
     |---|---|---|
     | capacity | which nodes are there | `Failures` |
-    | eligibility | what a job waits for before it stands in the queue | `eligible.py` |
+    | eligibility | what a job waits for before it stands in the queue | `admission.py` |
     | admission | how much work is let in | `admission.py` |
     | priority, selection | who is next, and who may pass | a policy's order or division |
     | reservation, backfill | who has a future start that others must not touch | `backfill.py` |
     | preemption | who is stopped for whom | a policy; `Simulation.stop` |
-    | limits | who may not start, whatever a policy says | `limits.py`; `Simulation.start` |
-    | placement | on which nodes | `pool.py`, `nodes.py` |
+    | limits | who may not start, whatever a policy says | `active.py`; `Simulation.start` |
+    | placement | on which nodes | `active.py`, `nodes.py` |
 
     A policy is the four in the middle. The others are the same under every policy.
     """

@@ -17,11 +17,8 @@ from typing import Protocol
 
 from foretrain.errors import InputError
 from foretrain.events import Events
-from foretrain.jobs.active import Active, HeldDevices, Left
-from foretrain.jobs.limits import Limits
+from foretrain.jobs.active import Active, HeldDevices, Left, Limits, Pool, Progress, believed
 from foretrain.jobs.outcomes import Observer, Outcomes
-from foretrain.jobs.pool import Pool
-from foretrain.jobs.progress import Progress, believed
 from foretrain.measured.job import Job, Trace
 
 HAPPENS = 0

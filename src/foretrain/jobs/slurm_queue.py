@@ -13,10 +13,16 @@ from math import ceil, floor, inf
 from foretrain.cluster.mixed import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
-from foretrain.jobs.fair_tree import Key, UsageTree
-from foretrain.jobs.multifactor import PriorityFactors, billing, priority, size_factor
+from foretrain.jobs.fair_tree import (
+    Key,
+    PriorityFactors,
+    Usage,
+    UsageTree,
+    billing,
+    priority,
+    size_factor,
+)
 from foretrain.jobs.nodes import NodePool
-from foretrain.jobs.usage import Usage
 from foretrain.measured.job import Job
 from foretrain.measured.site import Partition, Qos, SiteRules, node_set
 

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import Final
 
-from foretrain.launch.counts import Found, degrees, devices_of, exactly, number, replicas_of
 from foretrain.launch.stages import (
+    Found,
+    degrees,
+    devices_of,
+    exactly,
     from_ends,
     from_layers_for_ends,
     from_layers_of_chunk,
@@ -28,9 +31,11 @@ from foretrain.launch.stages import (
     layers_on_host,
     layout,
     local_batch,
+    number,
     on_host,
     optimizer_on_host,
     recomputed,
+    replicas_of,
     stage_batch,
 )
 from foretrain.trainers.flags import Fact, Facts

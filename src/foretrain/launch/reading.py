@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from foretrain.errors import nearest
-from foretrain.launch.counts import replicas_of
 from foretrain.launch.derived import DERIVED, Derived
 from foretrain.launch.facts import NOT_TOLD, value_of
-from foretrain.launch.option import Option
-from foretrain.launch.told import Ignored, NotUnderstood, Understood, Why
-from foretrain.launch.tongues import RANKS, Tongues
+from foretrain.launch.option import RANKS, Ignored, NotUnderstood, Option, Tongues, Understood, Why
+from foretrain.launch.stages import replicas_of
 from foretrain.plan.plan import SAID, Plan
 from foretrain.trainers.flags import Fact, Facts, Flag
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from foretrain.launch.counts import number
 from foretrain.launch.facts import decoder_of, library_name
 from foretrain.launch.option import base
+from foretrain.launch.stages import number
 from foretrain.plan.plan import SAID
 from foretrain.trainers.flags import Fact, Facts
 from foretrain.workload.library.entries import known

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from foretrain.launch.derived import DERIVED
-from foretrain.launch.option import FilePlace, Option
+from foretrain.launch.option import FilePlace, Option, Tongues, Why
 from foretrain.launch.reading import read
-from foretrain.launch.told import Why
-from foretrain.launch.tongues import Tongues
 from foretrain.trainers.flags import TRUE, Fact, Facts, Flag, Form, fact
 
 HERE: Final = FilePlace(file="")

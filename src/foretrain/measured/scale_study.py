@@ -27,10 +27,10 @@ from foretrain.plan.servers import (
     Servers,
     Training,
     Updates,
+    WholeJob,
     Worker,
     check_together,
 )
-from foretrain.plan.startup import WholeJob
 from foretrain.plan.study import Study
 from foretrain.workload.graph import Model
 

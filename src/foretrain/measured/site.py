@@ -8,8 +8,7 @@ from enum import StrEnum
 from math import inf
 
 from foretrain.errors import InputError
-from foretrain.measured.limit import PartyLimit
-from foretrain.measured.quota import QuotaQueue
+from foretrain.measured.limit import PartyLimit, QuotaQueue
 
 DAY = 86_400.0
 

@@ -1,12 +1,15 @@
 """Tables of plans: a column per field of `Plan`, a row per plan.
 
 Placement: which levels of the cluster each axis of a plan spans.
+
+Spelling: how a study writes what a plan says, so that one can paste it there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from enum import Enum
 from functools import lru_cache
 from math import gcd
 from types import MappingProxyType
@@ -17,6 +20,7 @@ from numpy.typing import NDArray
 
 from foretrain.plan.plan import (
     AXES,
+    SAID,
     ChannelSplit,
     ContextExchange,
     Cut,
@@ -30,6 +34,34 @@ from foretrain.plan.plan import (
     Sharding,
 )
 from foretrain.workload.operator import Attention
+
+
+def spelled(value: object) -> str:
+    """The value of a key of [plan] in TOML: 8, true, "full", ["tensor", "data", ...]."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(spelled, value))}]"
+    if isinstance(value, Schedule):
+        return f'"{value.word}"'
+    if isinstance(value, Enum):
+        return f'"{value.name.lower()}"'
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def setting_of(name: str, value: object) -> str:
+    """A line of [plan]: plan.recompute = "full"."""
+    return f"plan.{name} = {spelled(value)}"
+
+
+def changed(before: Plan, after: Plan) -> tuple[str, ...]:
+    """The lines of [plan] in which two plans differ, as the second one has them."""
+    return tuple(
+        setting_of(name, getattr(after, name))
+        for name in SAID
+        if getattr(before, name) != getattr(after, name)
+    )
+
 
 Column = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
-from foretrain.queueing.birth_death import check_pace
-from foretrain.queueing.convolution import convolved
+from foretrain.queueing.birth_death import check_pace, convolved
 
 Column = NDArray[np.float64]
 

@@ -17,9 +17,9 @@ import numpy as np
 from foretrain.distributions import Distribution, Floats
 from foretrain.errors import InputError
 from foretrain.plan.servers import Aggregation, Servers, Training, Worker
-from foretrain.queueing.barriers import barrier, order_statistic
 from foretrain.queueing.birth_death import shared_pace
 from foretrain.queueing.closed import ClosedNetwork, mean_values
+from foretrain.queueing.fork_join import barrier, order_statistic
 
 EGRESS, CORES, INGRESS = "servers' egress", "servers' cores", "servers' ingress"
 COMPUTE, LINK, BARRIER = "computing", "workers' links", "waiting for the slowest"

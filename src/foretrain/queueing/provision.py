@@ -17,7 +17,6 @@ from math import ceil, inf, prod
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.measured.scale_study import Provisioning
 from foretrain.queueing.cutting import Cutting, cutting_of, quickest_cut
-from foretrain.queueing.divisible import DivisibleLayer, divisible_layers
 from foretrain.queueing.replicas import (
     EpochTime,
     Number,
@@ -30,10 +29,12 @@ from foretrain.queueing.replicas import (
 )
 from foretrain.queueing.segments import (
     MOST_SEGMENTS,
+    DivisibleLayer,
     Machine,
     ReplicaCost,
     SegmentCosts,
     chosen_cost,
+    divisible_layers,
     memory_slowdown,
     segment_costs,
 )

@@ -14,9 +14,7 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.distributions import Constant, Distribution, Floats, LogNormal, stretched
 from foretrain.errors import InputError
 from foretrain.measured.scale_study import ModelTraining, Provisioning, ScaleStudy
-from foretrain.plan.servers import ASYNCHRONOUS, Aggregation, Servers, Training, Worker
-from foretrain.plan.startup import WholeJob
-from foretrain.queueing.barriers import barrier
+from foretrain.plan.servers import ASYNCHRONOUS, Aggregation, Servers, Training, WholeJob, Worker
 from foretrain.queueing.closed_form import (
     BARRIER,
     COMPUTE,
@@ -26,6 +24,7 @@ from foretrain.queueing.closed_form import (
     counted_workers,
     steps_by_formula,
 )
+from foretrain.queueing.fork_join import barrier
 from foretrain.queueing.provision import Provision, Provisioned, provisioned
 from foretrain.queueing.scaled import (
     BestCount,

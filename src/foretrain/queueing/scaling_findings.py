@@ -7,8 +7,7 @@ from dataclasses import replace
 from math import inf
 
 from foretrain.distributions import stretched
-from foretrain.plan.servers import ASYNCHRONOUS, Servers, Training
-from foretrain.plan.startup import Access, WholeJob
+from foretrain.plan.servers import ASYNCHRONOUS, Access, Servers, Training, WholeJob
 from foretrain.queueing.closed_form import CORES, by_formula, closed_network
 from foretrain.queueing.scaled import (
     ScaleChange,

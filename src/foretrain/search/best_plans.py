@@ -26,16 +26,12 @@ from foretrain.plan.legality import (
 )
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective, Study
-from foretrain.search.bounded import promising_plans, surveys
-from foretrain.search.candidate import Candidate
+from foretrain.search.bounded import promising_plans, recall, surveys
+from foretrain.search.candidate import Candidate, Proposal, Safety, spending
 from foretrain.search.exhaustive import every_plan
 from foretrain.search.explain.differences import spent as spent_on
-from foretrain.search.found import Incumbents
-from foretrain.search.front import Front
-from foretrain.search.objective import spending
-from foretrain.search.proposal import Proposal, Safety
+from foretrain.search.found import Front, Incumbents
 from foretrain.search.proposed import entries, proposed
-from foretrain.search.recall import recall
 from foretrain.search.regions import Survey
 from foretrain.search.result import Cell, ParetoPoint, Progress, SearchResult
 from foretrain.search.simple import Simple

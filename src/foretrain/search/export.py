@@ -9,11 +9,10 @@ from typing import Final
 from foretrain.cluster.offer import part
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, nearest
-from foretrain.launch.around import LAUNCHERS, JobStart
+from foretrain.launch.around import FILES, LAUNCHERS, LINES, JobStart
 from foretrain.launch.facts import facts_of, unheard, value_of
-from foretrain.launch.forms import FILES, LINES
+from foretrain.launch.option import Tongues
 from foretrain.launch.reading import shown
-from foretrain.launch.tongues import Tongues
 from foretrain.launch.writing import Wrote, in_form, write
 from foretrain.plan.legality import kind_problems
 from foretrain.plan.plan import Plan

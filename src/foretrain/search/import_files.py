@@ -8,12 +8,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from foretrain.errors import InputError
-from foretrain.launch.option import FilePlace, Option, base
+from foretrain.launch.option import (
+    FilePlace,
+    Ignored,
+    NotUnderstood,
+    Option,
+    Tongues,
+    Understood,
+    base,
+)
 from foretrain.launch.reading import read
 from foretrain.launch.recognise import together, trainer_of
 from foretrain.launch.study_text import Missing, study_parts, toml_of
-from foretrain.launch.told import Ignored, NotUnderstood, Understood
-from foretrain.launch.tongues import Tongues
 from foretrain.plan.study import Study
 from foretrain.show.report import AnswerReport, Block, Bullets, Note, ReportSection, Verbatim
 from foretrain.show.table import Column, table

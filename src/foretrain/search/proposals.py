@@ -15,7 +15,7 @@ from typing import Final
 from foretrain.coefficients.uncertainty import PlanErrors
 from foretrain.plan.plan import Plan
 from foretrain.search.candidate import Candidate
-from foretrain.search.resolution import Chances, chances, distance
+from foretrain.search.certainty import Chances, chances, distance
 from foretrain.search.simple import WINDOW
 
 FASTEST: Final = "fastest"

@@ -11,10 +11,8 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Study
 from foretrain.plan.table import table_of
-from foretrain.search.candidate import Candidate
-from foretrain.search.found import Incumbents
-from foretrain.search.front import Front
-from foretrain.search.proposal import Proposal
+from foretrain.search.candidate import Candidate, Proposal
+from foretrain.search.found import Front, Incumbents
 from foretrain.search.proposals import MOST, Picked, Rival, picks
 from foretrain.search.simple import Simple, complexity
 from foretrain.step.memory import errors_of, probability

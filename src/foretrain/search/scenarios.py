@@ -14,8 +14,8 @@ from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.legality import problems, within
 from foretrain.plan.plan import Plan
 from foretrain.plan.shape import on
-from foretrain.plan.spelling import spelled
 from foretrain.plan.study import Scenario, Study
+from foretrain.plan.table import spelled
 from foretrain.search.best_plans import best_plans
 from foretrain.search.explain.differences import spent
 from foretrain.search.explain.remedies import excesses

@@ -15,7 +15,7 @@ import numpy as np
 from foretrain.plan.plan import Plan
 from foretrain.plan.table import SIDE, Column, Flags, PlanTable, Rows, table_of
 from foretrain.search.candidate import Candidate, Priced
-from foretrain.search.front import unbeaten
+from foretrain.search.found import unbeaten
 
 WINDOW: Final = 1.25
 """How many times as much as the best a plan may have that is shown for being simple."""

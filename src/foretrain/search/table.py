@@ -7,9 +7,8 @@ import numpy as np
 from foretrain.plan.enumeration import order_counts, with_orders
 from foretrain.plan.study import Study
 from foretrain.plan.table import Column, PlanTable, Rows
-from foretrain.search.candidate import Priced
+from foretrain.search.candidate import Priced, over_limits, value
 from foretrain.search.found import Incumbents
-from foretrain.search.objective import over_limits, value
 from foretrain.step.held import Held, hold
 from foretrain.step.input import with_input
 from foretrain.step.memory import (

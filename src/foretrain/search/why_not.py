@@ -10,13 +10,13 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import NoPlanFits
 from foretrain.plan.legality import device_problems, workload_problems
 from foretrain.plan.plan import Plan
-from foretrain.plan.spelling import setting_of, spelled
 from foretrain.plan.study import FIXED, Space, Study
+from foretrain.plan.table import setting_of, spelled
 from foretrain.search.best_plans import best_plans
 from foretrain.search.explain.differences import Site, differences, spent
 from foretrain.search.explain.remedies import MEMORIES, ROOMS, excesses, remedies
-from foretrain.search.nearest_miss import clusters_of, freed, nearest_plan
 from foretrain.search.result import Excess, Remedy, SearchResult, Verdict, WhyNot
+from foretrain.search.ways_out import clusters_of, freed, nearest_plan
 from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate
 from foretrain.step.setting import Setting

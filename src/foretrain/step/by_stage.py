@@ -24,9 +24,9 @@ from foretrain.step.memory import stage_memory
 from foretrain.step.placements import placements
 from foretrain.step.schedules.stages import Passing, Stages
 from foretrain.step.setting import Setting, setting
+from foretrain.step.simulated_passes import StepTimes
 from foretrain.step.step import Factors, factors, order_columns, stage_columns, step_of
 from foretrain.step.strategies.pipeline import LayerRow, Sizes, balanced_over
-from foretrain.step.timeline import StepTimes
 from foretrain.workload.workload import Workload
 
 Floats = NDArray[np.float64]

@@ -11,8 +11,8 @@ from typing import Final
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.offer import Offer, rented
+from foretrain.errors import About, of
 from foretrain.plan.study import Study
-from foretrain.remark import About, of
 from foretrain.show.table import Fact, Piece
 from foretrain.show.words import count, percent, span, written
 from foretrain.step.result import Estimate, JobParts, JobTime, Parts, Ranked, StageMemory

@@ -23,9 +23,9 @@ from foretrain.step.input import with_input
 from foretrain.step.price import AGREEMENT, PASSES, memory_of, model_flop, price_plan
 from foretrain.step.result import Estimate, Memory
 from foretrain.step.setting import Setting
+from foretrain.step.simulated_passes import StageTimes, StepTimes, closed_form
 from foretrain.step.simulated_step import simulate
 from foretrain.step.step import factors, step_times
-from foretrain.step.timeline import StageTimes, StepTimes, closed_form
 from foretrain.step.work import peak
 from foretrain.units import SECONDS
 

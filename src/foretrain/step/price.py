@@ -17,7 +17,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from foretrain import remark
+from foretrain import errors as remark
 from foretrain.cluster.cluster import cost, energy
 from foretrain.coefficients.intervals import Spread
 from foretrain.plan.plan import Plan, Recompute
@@ -30,6 +30,7 @@ from foretrain.step.memory import interval as memory_interval
 from foretrain.step.peak import MemoryPeak
 from foretrain.step.result import Estimate, JobTime, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting
+from foretrain.step.simulated_passes import closed_step
 from foretrain.step.simulated_step import simulate, step_seconds
 from foretrain.step.situation import (
     confidence,
@@ -41,7 +42,6 @@ from foretrain.step.situation import (
     unlike,
 )
 from foretrain.step.step import Factors, StepColumns, factors, step, step_times
-from foretrain.step.timeline import closed_step
 from foretrain.step.work import peak
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import Attention, Operator

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-from foretrain.step.simulated_passes import Pipeline, play
-from foretrain.step.timeline import StepTimes
+from foretrain.step.simulated_passes import Pipeline, StepTimes, play
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

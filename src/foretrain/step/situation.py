@@ -14,8 +14,8 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients, Origin
 from foretrain.coefficients.intervals import Nearest, Situation, Spread, nearest, spread
 from foretrain.coefficients.uncertainty import Covers
+from foretrain.errors import About, Remark, assumed
 from foretrain.plan.plan import Plan, Sharding
-from foretrain.remark import About, Remark, assumed
 from foretrain.step.collectives.line import APPROXIMATIONS
 from foretrain.step.held import Held
 from foretrain.step.memory import host_total

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
+from foretrain.errors import About, Remark
 from foretrain.plan.plan import Plan, Sends
 from foretrain.plan.study import Space, Study
-from foretrain.remark import About, Remark
 from foretrain.step.alternatives import Weighed, in_the_middle, weigh
 from foretrain.step.result import Estimate
 from foretrain.step.setting import Setting, setting

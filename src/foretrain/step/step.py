@@ -26,9 +26,9 @@ from foretrain.step.placements import Placements, placements
 from foretrain.step.schedule import Tails, delayed, straggling, tails
 from foretrain.step.schedules.stages import Number, Passing, Stages
 from foretrain.step.setting import Setting
+from foretrain.step.simulated_passes import StageTimes, StepTimes
 from foretrain.step.strategies import recompute as offload
 from foretrain.step.strategies.pipeline import boundary_bytes
-from foretrain.step.timeline import StageTimes, StepTimes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

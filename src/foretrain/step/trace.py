@@ -21,10 +21,9 @@ from foretrain.plan.table import table_of
 from foretrain.step.held import hold
 from foretrain.step.result import Estimate
 from foretrain.step.setting import Setting
-from foretrain.step.simulated_passes import Pipeline, play
+from foretrain.step.simulated_passes import Pipeline, StepTimes, play
 from foretrain.step.simulated_step import Tail, simulate, tail_of
 from foretrain.step.step import Factors, factors, step_times
-from foretrain.step.timeline import StepTimes
 
 MICROSECONDS: Final = 1e6
 """The format's unit of time."""

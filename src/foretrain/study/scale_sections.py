@@ -52,8 +52,7 @@ from foretrain.distributions import (
 )
 from foretrain.errors import InputError, nearest
 from foretrain.measured.scale_study import Profile
-from foretrain.plan.servers import SYNCHRONOUS, Updates
-from foretrain.plan.startup import Access, StartUp, WholeJob
+from foretrain.plan.servers import SYNCHRONOUS, Access, StartUp, Updates, WholeJob
 from foretrain.study.documents import from_json
 from foretrain.study.files import read_text, write_text
 from foretrain.study.keys import Count, Reads, ratio, reader

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Annotated, Any, Final
 
 from foretrain.distributions import Samples
-from foretrain.errors import InputError
+from foretrain.errors import InputError, assumed
 from foretrain.measured.scale_study import (
     WASTE,
     ModelTraining,
@@ -25,11 +25,10 @@ from foretrain.plan.servers import (
     LinkPolicy,
     Servers,
     Training,
+    WholeJob,
     Worker,
 )
-from foretrain.plan.startup import WholeJob
 from foretrain.plan.study import Study
-from foretrain.remark import assumed
 from foretrain.study.documents import read_toml
 from foretrain.study.keys import Count, Reads, reader
 from foretrain.study.model import Sample, SomeModel, read_model

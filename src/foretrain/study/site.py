@@ -13,8 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from foretrain.errors import InputError
-from foretrain.measured.limit import Party, PartyLimit
-from foretrain.measured.quota import QuotaQueue
+from foretrain.measured.limit import Party, PartyLimit, QuotaQueue
 from foretrain.measured.site import (
     DAY,
     Association,

@@ -17,8 +17,8 @@ from typing import Any, Final, TypedDict
 
 from foretrain.cluster.offer import fewer
 from foretrain.errors import InputError, nearest
-from foretrain.plan.spelling import spelled
 from foretrain.plan.study import Study
+from foretrain.plan.table import spelled
 from foretrain.study.catalogue import cluster, cluster_document, find, knows, names
 from foretrain.study.keys import alone
 from foretrain.study.model import GIVEN, given

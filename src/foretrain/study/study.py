@@ -14,7 +14,7 @@ from typing import Annotated, Final
 
 from foretrain.cluster.mixed import Mixed
 from foretrain.cluster.offer import Offer
-from foretrain.errors import InputError, nearest
+from foretrain.errors import About, InputError, Remark, nearest
 from foretrain.plan.legality import (
     device_problems,
     precision_problems,
@@ -34,7 +34,6 @@ from foretrain.plan.study import (
     Study,
     Writes,
 )
-from foretrain.remark import About, Remark
 from foretrain.study.cluster import KEY as GROUPS
 from foretrain.study.cluster import mixed_remarks, read_mixed
 from foretrain.study.documents import read_toml

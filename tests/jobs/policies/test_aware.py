@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from tests.examples import few
 
 from foretrain.cluster.mixed import fleet
+from foretrain.jobs.active import CountedPool
 from foretrain.jobs.hazard import Hazard, Survival
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.policies.aware import aware, aware_efficient
-from foretrain.jobs.policies.fifo import srtf
-from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.policies.elastic import aware, aware_efficient
+from foretrain.jobs.policies.orders import srtf
 from foretrain.jobs.shared import SharedDispatcher
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import End, Job, Trace

@@ -7,9 +7,8 @@ from tests.jobs.runs import job, shared, trace
 
 from foretrain.cluster.mixed import fleet
 from foretrain.errors import InputError
-from foretrain.jobs.active import Active
-from foretrain.jobs.policies.aware import fifo_efficient, fifo_max, srtf_efficient
-from foretrain.jobs.progress import efficient
+from foretrain.jobs.active import Active, efficient
+from foretrain.jobs.policies.elastic import fifo_efficient, fifo_max, srtf_efficient
 from foretrain.throughput import Amdahl, Point, PowerLaw, ThroughputCurve
 
 ROOT = PowerLaw(exponent=0.5, most=8)

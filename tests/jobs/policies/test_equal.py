@@ -9,7 +9,7 @@ from tests.jobs.runs import job, shared, trace
 
 from foretrain.cluster.mixed import fleet
 from foretrain.jobs.active import Active
-from foretrain.jobs.policies.equal import equal_share, processor_sharing
+from foretrain.jobs.policies.elastic import equal_share, processor_sharing
 from foretrain.jobs.shared import ClusterState
 from foretrain.throughput import PowerLaw, rigid
 

@@ -2,7 +2,7 @@
 
 from tests.jobs.policies.divided import job, shares, state
 
-from foretrain.jobs.policies.equal import gandiva_fair
+from foretrain.jobs.policies.elastic import gandiva_fair
 
 
 def test_a_gang_gets_as_much_time_as_a_single_device():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from foretrain.cluster.mixed import fleet
+from foretrain.jobs.active import CountedPool
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.policies.gittins import gittins, indices
-from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.policies.orders import gittins, indices
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, Trace
 from foretrain.throughput import Point, ThroughputCurve, rigid

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from foretrain.cluster.mixed import fleet
 from foretrain.errors import InputError
+from foretrain.jobs.active import CountedPool
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.policies.fifo import estimated, predicted, srtf, srtf_guessed
-from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.policies.orders import estimated, predicted, srtf, srtf_guessed
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import End, Job, Trace
 from foretrain.throughput import PowerLaw, rigid

@@ -11,7 +11,7 @@ from tests.examples import few
 from tests.jobs.runs import job, shared, trace
 
 from foretrain.errors import InputError
-from foretrain.jobs.policies.equal import hesrpt, processor_sharing, shares, total_response
+from foretrain.jobs.policies.elastic import hesrpt, processor_sharing, shares, total_response
 from foretrain.throughput import PowerLaw
 
 works = st.lists(st.floats(0.1, 100.0), min_size=1, max_size=8)

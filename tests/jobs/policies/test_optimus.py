@@ -9,7 +9,7 @@ from tests.examples import few
 from tests.jobs.policies.states import active, devices_of, state
 from tests.jobs.runs import job, shared, trace
 
-from foretrain.jobs.policies.optimus import optimus
+from foretrain.jobs.policies.gain import optimus
 from foretrain.throughput import Point, PowerLaw, ThroughputCurve
 
 LINEAR = PowerLaw(exponent=1.0, most=4)

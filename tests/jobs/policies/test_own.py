@@ -5,7 +5,7 @@ import pytest
 from foretrain.cluster.mixed import fleet
 from foretrain.errors import ForetrainError, InputError
 from foretrain.jobs.ordered import Ordering
-from foretrain.jobs.policies import own
+from foretrain.jobs.policies import policy as own
 from foretrain.jobs.policies.policy import NamedPolicy
 from foretrain.jobs.policies.table import named
 from foretrain.jobs.run import run

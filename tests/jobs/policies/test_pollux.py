@@ -9,7 +9,7 @@ from tests.examples import few
 from tests.jobs.policies.states import active, devices_of, state
 
 from foretrain.errors import InputError
-from foretrain.jobs.policies.pollux import Pollux, allotted
+from foretrain.jobs.policies.gain import Pollux, allotted
 from foretrain.throughput import PowerLaw
 
 LINEAR = PowerLaw(exponent=1.0, most=16)

@@ -11,7 +11,7 @@ from tests.jobs.policies.states import active, devices_of, state
 
 from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.errors import InputError
-from foretrain.jobs.policies.sia import Sia
+from foretrain.jobs.policies.gain import Sia
 from foretrain.throughput import Point, PowerLaw, ThroughputCurve
 
 LINEAR = PowerLaw(exponent=1.0, most=16)

@@ -4,7 +4,7 @@ import pytest
 from tests.jobs.runs import rigid_trace, shared
 
 from foretrain.errors import InputError
-from foretrain.jobs.policies.gittins import tiresias
+from foretrain.jobs.policies.orders import tiresias
 
 
 def ended(*rows, threshold, devices):

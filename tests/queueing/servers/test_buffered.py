@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from foretrain.distributions import Exponential
 from foretrain.events import Events
 from foretrain.plan.servers import ASYNCHRONOUS, LinkPolicy, Servers, Training, Worker
-from foretrain.queueing.servers.buffered import IntoServers, OutOfServers
 from foretrain.queueing.servers.links import SharedLink
+from foretrain.queueing.servers.mesh import IntoServers, OutOfServers
 from foretrain.queueing.servers.simulate import simulate
 
 BOTH = pytest.mark.parametrize("kind", [IntoServers, OutOfServers])

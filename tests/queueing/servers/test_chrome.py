@@ -18,7 +18,7 @@ from foretrain.plan.servers import (
 )
 from foretrain.queueing.servers.chrome import chrome_trace, trace_utilisation
 from foretrain.queueing.servers.simulate import simulate
-from foretrain.queueing.servers.spans import Recording
+from foretrain.queueing.servers.tally import Recording
 
 WORKER = Worker(compute=Exponential(mean=0.3), samples=4.0, pulled=0.1, pushed=0.2, link=3.0)
 SERVERS = Servers(count=2, link=1.0, latency=0.01, update=0.05, cores=2)

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.events import Events
-from foretrain.queueing.servers.links import FifoLink, SharedLink
+from foretrain.queueing.servers.links import Connection, EqualShares, FifoLink, SharedLink
 from foretrain.queueing.servers.mesh import Flow, Mesh, max_min_rates
-from foretrain.queueing.servers.policies import Connection, EqualShares
 from foretrain.queueing.servers.sides import joined
 
 arrivals = st.lists(st.tuples(st.floats(0.0, 3.0), st.floats(0.1, 5.0)), min_size=1, max_size=12)

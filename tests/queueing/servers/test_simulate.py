@@ -21,7 +21,7 @@ from foretrain.plan.servers import (
     Worker,
 )
 from foretrain.queueing.servers.simulate import simulate
-from foretrain.queueing.servers.spans import Recording
+from foretrain.queueing.servers.tally import Recording
 from foretrain.statistics import harmonic
 
 seconds = st.floats(0.01, 10.0)

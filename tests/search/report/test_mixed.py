@@ -8,8 +8,8 @@ from rich.console import Console
 from tests.mixed_studies import SPACE, kind, study, two
 
 from foretrain.plan.study import Objective
-from foretrain.search.mixed import mixed
 from foretrain.search.report.mixed import mixed_report, verdict
+from foretrain.search.search import mixed
 from foretrain.show.terminal import drawn
 
 STUDY = study(

@@ -6,7 +6,7 @@ import pytest
 from tests import builders
 
 from foretrain.plan.study import Objective
-from foretrain.search.report.space_map import CellState, further, space_map
+from foretrain.search.report.pictures import CellState, further, space_map
 
 
 def drawn(**changes):

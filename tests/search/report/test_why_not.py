@@ -9,9 +9,9 @@ from rich.console import Console
 from tests.small import QUICK_HOST, gpt_study, with_memory
 
 from foretrain.plan.study import Objective
-from foretrain.search.report.why_not import (
+from foretrain.search.report.sections import (
     remedies,
-    sentences,
+    told_of,
     waterfall,
     why_not_section,
 )
@@ -48,7 +48,7 @@ def found_of(name):
 
 
 def told(found, study=STUDY):
-    return " ".join(sentences(study, found))
+    return " ".join(told_of(study, found))
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -19,7 +19,7 @@ from validation.queues.networks import (
 )
 
 from foretrain.distributions import Exponential
-from foretrain.queueing.finite_source import machine_repair
+from foretrain.queueing.birth_death import machine_repair
 
 needs("simpy")
 needs("ciw")

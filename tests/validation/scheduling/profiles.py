@@ -2,7 +2,7 @@
 
 from validation.scheduling.profile import Epoch, Profile
 
-from foretrain.queueing.steps import TimedStep
+from foretrain.queueing.step_fit import TimedStep
 
 
 def step(nodes, devices, batch):

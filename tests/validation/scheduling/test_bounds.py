@@ -13,9 +13,8 @@ from foretrain.jobs.admission import Admission
 from foretrain.jobs.hazard import Survival
 from foretrain.jobs.mix import DAY, Failing, JobSize, Killing, Length, Mix
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.policies.fifo import fifo
-from foretrain.jobs.policies.pollux import Pollux
-from foretrain.jobs.policies.sia import Sia
+from foretrain.jobs.policies.gain import Pollux, Sia
+from foretrain.jobs.policies.orders import fifo
 from foretrain.jobs.rounds import Rules
 from foretrain.measured.job import JobPhase
 from foretrain.throughput import Amdahl, Point, PowerLaw, rigid

@@ -8,9 +8,9 @@ from validation.scheduling.steps import MeasuredSteps
 
 from foretrain.cluster.mixed import fleet
 from foretrain.errors import InputError
+from foretrain.jobs.active import CountedPool
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.policies.fifo import fifo
-from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.policies.orders import fifo
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, Trace
 

@@ -4,7 +4,7 @@ import pytest
 from validation.scheduling.profile import Epoch, Profile, Submission
 
 from foretrain.errors import InputError
-from foretrain.queueing.steps import TimedStep
+from foretrain.queueing.step_fit import TimedStep
 
 
 def timed(devices, batch, *, nodes=1, **others):

@@ -12,7 +12,7 @@ from validation.scheduling.sized import (
     srtf_response,
 )
 
-from foretrain.queueing.fifo import general_response, shared_response
+from foretrain.queueing.fork_join import general_response, shared_response
 
 loads = st.floats(0.02, 0.95)
 variations = st.floats(1.0, 30.0)

@@ -14,7 +14,7 @@ from typing import TypeVar
 from validation.scheduling.profile import Epoch, Profile, Submission
 
 from foretrain.errors import InputError
-from foretrain.queueing.steps import TimedStep
+from foretrain.queueing.step_fit import TimedStep
 from foretrain.study.documents import records
 from foretrain.study.files import read_text
 from foretrain.study.problems import Problems

@@ -61,8 +61,8 @@ def calibrate(
     """Fit coefficients to runs of your own, or to one step."""
     from datetime import date
 
-    from foretrain.app.engine import engine
     from foretrain.app.output import check_page, chosen, show_and_write, tell, told
+    from foretrain.app.progress import engine
     from foretrain.evidence import calibrate as verb
     from foretrain.plan.study import Study
     from foretrain.study.coefficients import SHIPPED, as_toml

@@ -22,9 +22,8 @@ def validate(
     workers: Workers = 1,
 ) -> None:
     """Hold predictions against measured runs, row by row."""
-    from foretrain.app.engine import engine
     from foretrain.app.output import answered, check_page, chosen
-    from foretrain.app.progress import rows_done
+    from foretrain.app.progress import engine, rows_done
     from foretrain.evidence import validate as verb
     from foretrain.show.document import provenance
     from foretrain.study.measurements import read_measurements

@@ -7,20 +7,22 @@ from collections.abc import Callable, Mapping
 from foretrain.errors import InputError, nearest
 from foretrain.jobs.backfill import BackfillDispatcher
 from foretrain.jobs.conservative import ConservativeDispatcher
-from foretrain.jobs.deserving import DeservingDispatcher
+from foretrain.jobs.deserving import DeservingDispatcher, fair_share, proportion
 from foretrain.jobs.hazard import learned
 from foretrain.jobs.kueue import KueueDispatcher
 from foretrain.jobs.ordered import OrderedDispatcher, Ordering
-from foretrain.jobs.policies.aware import (
+from foretrain.jobs.policies.elastic import (
     aware,
     aware_efficient,
+    equal_share,
     fifo_efficient,
     fifo_max,
+    gandiva_fair,
+    hesrpt,
+    processor_sharing,
     srtf_efficient,
 )
-from foretrain.jobs.policies.equal import equal_share, gandiva_fair, hesrpt, processor_sharing
-from foretrain.jobs.policies.fifo import estimated, fifo, predicted, sjf, srtf, srtf_guessed
-from foretrain.jobs.policies.gittins import gittins, las, tiresias
+from foretrain.jobs.policies.gain import Pollux, Sia, optimus
 from foretrain.jobs.policies.max_min import (
     AlloX,
     FinishTimeFairness,
@@ -28,16 +30,22 @@ from foretrain.jobs.policies.max_min import (
     max_min_over_kinds,
     max_sum,
 )
-from foretrain.jobs.policies.optimus import optimus
-from foretrain.jobs.policies.own import own_policy
-from foretrain.jobs.policies.policy import Known, NamedPolicy, PolicyInputs
-from foretrain.jobs.policies.pollux import Pollux
-from foretrain.jobs.policies.sia import Sia
+from foretrain.jobs.policies.orders import (
+    estimated,
+    fifo,
+    gittins,
+    las,
+    predicted,
+    sjf,
+    srtf,
+    srtf_guessed,
+    tiresias,
+)
+from foretrain.jobs.policies.policy import Known, NamedPolicy, PolicyInputs, own_policy
 from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules
 from foretrain.jobs.shared import Policy, SharedDispatcher
 from foretrain.jobs.simulation import Dispatcher
 from foretrain.jobs.slurm import SlurmDispatcher
-from foretrain.jobs.water_filling import fair_share, proportion
 from foretrain.plugins import POLICY, registered
 
 LEVELS = (3_600.0, 36_000.0)

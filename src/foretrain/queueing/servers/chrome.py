@@ -14,8 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from foretrain.plan.servers import Servers, Training
-from foretrain.queueing.servers.spans import EVERY, Recording, TransferSpan, WorkSpan
-from foretrain.queueing.servers.tally import SimulatedTraining
+from foretrain.queueing.servers.tally import (
+    EVERY,
+    Recording,
+    SimulatedTraining,
+    TransferSpan,
+    WorkSpan,
+)
 
 MICROSECONDS = 1e6
 """The format's unit of time."""

@@ -1,15 +1,180 @@
-"""The coarse model: a step is a sequence of phases, of which none overlaps another."""
+"""The coarse model: a step is a sequence of phases, of which none overlaps another.
+
+From a profile of one worker to the training of many: the phases of the coarse model.
+
+The fine model takes the recorded steps as they are.
+
+Training without servers: workers add up gradients in a ring, or average with one another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import fmean
+from typing import Protocol
 
-from foretrain.plan.servers import Training
-from foretrain.queueing.servers.peers import Peers
-from foretrain.queueing.servers.sides import ServerSide
-from foretrain.queueing.servers.spans import Context
-from foretrain.queueing.servers.tally import Tally
+from foretrain.distributions import Samples
+from foretrain.measured.scale_study import Profile, RecordedStep, StepResource
+from foretrain.plan.servers import SYNCHRONOUS, Servers, Training, Updates, Worker
+from foretrain.queueing.servers.sides import ServerSide, joined, links_used, node_mesh
+from foretrain.queueing.servers.tally import Context, Tally
+
+
+def coarse_training(
+    profile: Profile,
+    servers: Servers,
+    *,
+    link: float,
+    updates: Updates = SYNCHRONOUS,
+    overlap: bool,
+) -> Training:
+    """What do many workers do that each do what a profile shows?
+
+    Args:
+        profile: of one worker.
+        servers: as they are to be; the work of an update is the profile's.
+        link: bytes per second of a worker's connection, as it is to be, in each direction.
+        updates: when a worker may go on.
+        overlap: whether what overlapped in the profile does so in the steps: a step then computes
+            as long as it lasted without its transfers and its update. Otherwise it computes as long
+            as its computations took, and then nothing overlaps.
+
+    Source: li2022, abstract: phases that do not overlap, and what mends them.
+    """
+    steps = profile.steps
+    seconds = [
+        exposed_compute(step, profile) if overlap else step.taken(StepResource.COMPUTE)
+        for step in steps
+    ]
+    return Training(
+        worker=Worker(
+            compute=Samples(tuple(seconds)),
+            samples=profile.samples,
+            pulled=fmean(step.carried(StepResource.DOWNLINK) for step in steps),
+            pushed=fmean(step.carried(StepResource.UPLINK) for step in steps),
+            link=link,
+        ),
+        servers=replace(servers, update=fmean(step.taken(StepResource.SERVER) for step in steps)),
+        updates=updates,
+    )
+
+
+def exposed_compute(step: RecordedStep, profile: Profile) -> float:
+    """Seconds of a recorded step in which nothing but computing can have been under way.
+
+    What the step lasted, less its update and what its bytes take on the link of the profile alone;
+    0 where those took all of it, beside one another.
+    """
+    others = step.taken(StepResource.SERVER)
+    if profile.link is not None:
+        carried = step.carried(StepResource.DOWNLINK) + step.carried(StepResource.UPLINK)
+        others += carried / profile.link + 2.0 * profile.latency
+    return max(step.seconds - others, 0.0)
+
+
+Exchanged = Callable[[float], None]
+"""What happens after an exchange; takes the time at which it really began."""
+
+
+class Peers(Protocol):
+    """How workers exchange."""
+
+    def exchange(self, worker: int, done: Exchanged) -> None:
+        """A worker has computed, and exchanges with others."""
+        ...
+
+    def used(self, seconds: float) -> Mapping[str, float]:
+        """Utilisation of links over so many seconds, by kind."""
+        ...
+
+
+class Ring:
+    """An all-reduce that begins when the last worker has come.
+
+    Every worker passes 2 (n - 1) parts of 1/n of the gradients on to its neighbour, each a latency
+    and the bytes.
+
+    Source: patarasuk2009, equation 4.
+    """
+
+    def __init__(self, training: Training, context: Context) -> None:
+        """Nobody has come.
+
+        Args:
+            training: sizes, links and latency.
+            context: of the simulation.
+        """
+        self._context = context
+        self._link = training.worker.link
+        count = context.workers
+        self._bytes = 2.0 * (count - 1) / count * training.worker.pushed
+        self._seconds = 2.0 * (count - 1) * training.latency + self._bytes / self._link
+        self._came: list[Exchanged] = []
+        self._carried = 0.0
+
+    def exchange(self, worker: int, done: Exchanged) -> None:
+        """Wait for the others, and then around the ring."""
+        self._came.append(done)
+        if len(self._came) == self._context.workers:
+            self._context.events.after(self._seconds, partial(self._end, self._context.events.now))
+
+    def used(self, seconds: float) -> Mapping[str, float]:
+        """Utilisation of links over so many seconds, by kind."""
+        share = self._carried / (self._link * seconds)
+        return {"worker egress": share, "worker ingress": share}
+
+    def _end(self, begun: float) -> None:
+        self._carried += self._bytes
+        came, self._came = self._came, []
+        count = self._context.workers
+        for worker in range(count if count > 1 else 0):
+            self._context.transfer(self._bytes, begun, source=worker, target=(worker + 1) % count)
+        for done in came:
+            done(begun)
+
+
+class Pairs:
+    """A worker sends to one other, drawn at random, and gets from it; that one is not held up.
+
+    Source: lian2018, algorithm 1.
+    """
+
+    def __init__(self, training: Training, context: Context, *, pick: Callable[[int], int]) -> None:
+        """Nobody exchanges.
+
+        Args:
+            training: sizes, links and latency.
+            context: of the simulation.
+            pick: a whole number from 0 on, below another, at random.
+        """
+        self._training = training
+        self._context = context
+        self._pick = pick
+        self._mesh = node_mesh(training.worker, context)
+
+    def exchange(self, worker: int, done: Exchanged) -> None:
+        """Send to a partner and get from it, over links that others use too."""
+        context, events = self._context, self._context.events
+        end = partial(done, events.now)
+        if context.workers == 1:
+            events.after(0.0, end)
+            return
+        partner = self._pick(context.workers - 1)
+        partner += partner >= worker
+        part = joined(2, end)
+        sizes = self._training.worker.pushed, self._training.worker.pulled
+        for size, (source, target) in zip(
+            sizes, ((worker, partner), (partner, worker)), strict=True
+        ):
+            ended = context.noted(size, part, source=source, target=target)
+            send = partial(self._mesh.send, size, (source, context.workers + target), ended)
+            events.after(self._training.latency, send)
+
+    def used(self, seconds: float) -> Mapping[str, float]:
+        """Utilisation of links over so many seconds, by kind."""
+        return links_used(self._mesh, self._training.worker, seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

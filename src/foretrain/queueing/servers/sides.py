@@ -13,11 +13,9 @@ from typing import Protocol
 from foretrain.errors import InputError
 from foretrain.events import Action
 from foretrain.plan.servers import LinkPolicy, Servers, Training, Worker
-from foretrain.queueing.servers.buffered import IntoServers, OutOfServers
-from foretrain.queueing.servers.links import FifoLink, SharedLink
-from foretrain.queueing.servers.mesh import Mesh
-from foretrain.queueing.servers.policies import ORDERS, Connection
-from foretrain.queueing.servers.spans import EVERY, Context
+from foretrain.queueing.servers.links import ORDERS, Connection, FifoLink, SharedLink
+from foretrain.queueing.servers.mesh import IntoServers, Mesh, OutOfServers
+from foretrain.queueing.servers.tally import EVERY, Context
 
 Wanted = Callable[[], bool]
 

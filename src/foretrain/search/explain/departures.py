@@ -17,8 +17,8 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import ForetrainError
 from foretrain.plan.plan import Plan
-from foretrain.plan.spelling import spelled
 from foretrain.plan.study import Study
+from foretrain.plan.table import spelled
 from foretrain.search.explain.compared import Departure
 from foretrain.search.explain.pinned import left_open, pinned
 from foretrain.show.words import count

@@ -21,11 +21,11 @@ from foretrain.plan.legality import problems
 from foretrain.plan.plan import ChannelSplit, Plan, Sharding
 from foretrain.plan.study import Study
 from foretrain.plan.table import table_of
-from foretrain.search.explain.examined import Examined
 from foretrain.search.explain.finding import (
     CAUSES,
     NOTHING,
     Change,
+    Examined,
     Finding,
     Measured,
 )

@@ -28,9 +28,8 @@ from foretrain.plan.plan import (
     Sends,
     Sharding,
 )
-from foretrain.plan.spelling import changed
 from foretrain.plan.study import Study
-from foretrain.plan.table import table_of
+from foretrain.plan.table import changed, table_of
 from foretrain.search.explain.pinned import turned
 from foretrain.search.explain.remedies import roomy
 from foretrain.search.explain.sensitivity import less, resources, signed_share

@@ -17,9 +17,8 @@ from foretrain.cluster.offer import divisible, part
 from foretrain.plan.choices import divisors
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Offload, Plan, Recompute, Schedule, Sharding
-from foretrain.plan.spelling import changed
 from foretrain.plan.study import Limit
-from foretrain.plan.table import Flags, PlanTable, table_of
+from foretrain.plan.table import Flags, PlanTable, changed, table_of
 from foretrain.search.result import Excess
 from foretrain.step.held import hold
 from foretrain.step.memory import (

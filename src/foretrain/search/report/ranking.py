@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from foretrain.plan.plan import Offload, Plan, Recompute, Sharding
-from foretrain.search.proposal import Proposal
+from foretrain.search.candidate import Proposal
 from foretrain.search.result import ParetoPoint, SearchResult
 from foretrain.show.table import Column, Shown, Table, table
 from foretrain.show.words import percent

@@ -9,17 +9,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Final
 
-from foretrain.plan.spelling import spelled
+from foretrain.errors import About, of
 from foretrain.plan.study import Study, sized
-from foretrain.remark import About, of
+from foretrain.plan.table import spelled
 from foretrain.search.largest import Largest
 from foretrain.search.report import bars, ranking
 from foretrain.search.report.front import pareto_plot
-from foretrain.search.report.largest import largest_section
-from foretrain.search.report.proposals import proposals_section, shortly, verdict
+from foretrain.search.report.pictures import map_table, space_map
 from foretrain.search.report.scenarios import robust_section, scenarios_section
-from foretrain.search.report.space_map import map_table, space_map
-from foretrain.search.report.why_not import why_not_section
+from foretrain.search.report.sections import (
+    largest_section,
+    proposals_section,
+    shortly,
+    verdict,
+    why_not_section,
+)
 from foretrain.search.result import ParetoPoint, SearchResult
 from foretrain.show.report import (
     AnswerReport,

@@ -5,7 +5,7 @@ from copy import deepcopy
 
 import pytest
 
-from foretrain.remark import About, Remark, assumed, of
+from foretrain.errors import About, Remark, assumed, of
 
 
 def test_a_remark_is_its_text_wherever_it_is_shown():

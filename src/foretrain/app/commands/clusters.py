@@ -1,21 +1,95 @@
-"""`foretrain ensemble estimate` and `foretrain ensemble run`."""
+"""`foretrain simulate`, `foretrain scale`, `foretrain ensemble`.
+
+`foretrain simulate`.
+
+`foretrain scale`.
+
+`foretrain ensemble estimate` and `foretrain ensemble run`.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from foretrain.app.output import AsJson, Page, StudyFile
+from foretrain.app.output import AsJson, CoefficientsFile, Page, StudyFile, Workers
 
 if TYPE_CHECKING:
     from foretrain.ensemble.result import Snapshot
 
     Tells = Callable[[str, int, int], None]
     Watches = Callable[[Snapshot], None]
+
+Keep = Annotated[
+    Path | None,
+    typer.Option(
+        "--keep", metavar="FOLDER", help="Keep each run there, and go on from those kept before."
+    ),
+]
+
+
+def simulate(
+    study: StudyFile,
+    *,
+    coefficients: CoefficientsFile = None,
+    as_json: AsJson = False,
+    html: Page = None,
+    workers: Workers = 1,
+    keep: Keep = None,
+) -> None:
+    """Let jobs share a cluster: response times under scheduling policies."""
+    from foretrain.app.kept import Kept
+    from foretrain.app.output import answered, check_page, chosen, tell
+    from foretrain.app.progress import engine, runs_done
+    from foretrain.jobs import simulate as verb
+    from foretrain.show.document import provenance
+    from foretrain.study.queue_study import read_queue_study
+
+    if html is not None:
+        check_page(html, study)
+    asked = read_queue_study(study)
+    known = chosen(coefficients).coefficients
+    kept = Kept(keep) if keep else None
+    with engine(workers) as spread, runs_done() as done:
+        answer = verb.simulate(
+            asked,
+            coefficients=known,
+            engine=spread,
+            kept=kept,
+            progress=done,
+        )
+    source = provenance(asked, coefficients=known)
+    for path in [] if kept is None else kept.damaged:
+        tell(f"warning: {path} was damaged; its run was done again.")
+    answered(asked, answer, source, as_json=as_json, html=html)
+
+
+def scale(
+    study: StudyFile,
+    *,
+    coefficients: CoefficientsFile = None,
+    as_json: AsJson = False,
+    html: Page = None,
+) -> None:
+    """Throughput against workers: where the knee is, what makes it, and what would move it."""
+    from foretrain.app.output import answered, check_page, chosen
+    from foretrain.app.progress import runs_done
+    from foretrain.queueing import scale as verb
+    from foretrain.show.document import provenance
+    from foretrain.study.problems import told_of
+    from foretrain.study.scale_study import read_scale_study
+
+    if html is not None:
+        check_page(html, study)
+    asked, known = read_scale_study(study), chosen(coefficients).coefficients
+    with told_of(study), runs_done() as done:
+        answer = verb.scale(asked, coefficients=known, progress=done)
+    answered(asked, answer, provenance(asked, coefficients=known), as_json=as_json, html=html)
 
 
 class _Drawn(NamedTuple):
