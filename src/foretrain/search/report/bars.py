@@ -64,8 +64,7 @@ def memory_bars(study: Study, best: Ranked) -> tuple[Bar, ...]:
 
 
 def moment_bars(moments: Sequence[AliveAt], capacity: float) -> tuple[Bar, ...]:
-    """What the heaviest device holds at moments of a step; the fullest, or the capacity, is the
-    whole length."""
+    """What the heaviest device holds at moments; the fullest, or the capacity, is the length."""
     names = ("weights", "gradients", "optimizer", "activations", "buffers")
     longest = max(capacity, *(each.total for each in moments))
     held = [
