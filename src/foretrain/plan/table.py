@@ -102,8 +102,8 @@ class PlanTable:
         """The table of some rows, in their order."""
         if len(self) == len(rows) == 1 and rows.dtype != bool:
             return self
-        places = np.flatnonzero(rows) if rows.dtype == bool else rows
-        columns = {name: taken(getattr(self, name), places) for name in COLUMNS}
+        places: Any = np.flatnonzero(rows) if rows.dtype == bool else rows
+        columns: dict[str, Any] = {name: taken(getattr(self, name), places) for name in COLUMNS}
         return PlanTable(**columns, **self.side)
 
     @property
@@ -218,7 +218,7 @@ class Packed:
 
     def take(self, rows: Rows) -> PlanTable:
         """The table of some rows, in their order."""
-        columns = {
+        columns: dict[str, Any] = {
             name: constant(each[0], len(rows))
             if len(each) and is_constant(each)
             else each.take(rows).astype(float)
