@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from foretrain.app.output import AsJson, CoefficientsFile, Kind, Workers
+from foretrain.app.question import Spoken, with_options
 from foretrain.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ Runs = Annotated[
     list[Path],
     typer.Argument(
         metavar="RUNS...",
-        help="Measured runs in CSV; or a study, with the log of its run or --step-time.",
+        help="Measured runs in CSV; or what ran (a study, files of a trainer, a model with --on) and "
+        "the log of its run, or --step-time.",
     ),
 ]
 StepTime = Annotated[
@@ -46,9 +48,11 @@ Name = Annotated[
 ]
 
 
+@with_options
 def calibrate(
-    runs: Runs,
+    asked: Spoken,
     *,
+    runs: Runs,
     step_time: StepTime = None,
     kind: Kind = None,
     output: Output = None,
@@ -73,7 +77,7 @@ def calibrate(
             check_page(output, each, what="input", option="--output")
     base, listed = chosen(coefficients), " ".join(map(str, runs))
     said, runs, source_of = _said(runs, step_time)
-    ran = _runs(runs, kind) if said is None else _study(runs, kind)
+    ran = _runs(runs, kind, asked) if said is None else _study(runs, kind, asked)
     with told_of(source_of):
         seconds = said.seconds(_counts(ran)) if said and isinstance(ran, Study) else None
     with told_of(listed), engine(workers) as spread:
@@ -175,23 +179,27 @@ def _counts(study: Study) -> StepCounts:
     )
 
 
-def _study(paths: list[Path], kind: str | None) -> Study:
+def _study(paths: list[Path], kind: str | None, asked: Spoken) -> Study:
     """The study whose step was timed."""
-    from foretrain.study.study import read_study
+    from foretrain.app.question import asked_study
 
     if kind is not None:
         raise InputError("--kind is of tables, a step's time of a study. Leave one of them out.")
     if len(paths) > 1:
         raise InputError(f"a step's time is that of one study, got {len(paths)} files.")
-    return read_study(paths[0])
+    return asked_study(paths[0], asked)
 
 
-def _runs(tables: list[Path], kind: str | None) -> list[MeasuredRun | UnreadRow]:
+def _runs(
+    tables: list[Path], kind: str | None, asked: Spoken
+) -> list[MeasuredRun | UnreadRow]:
     """The rows of some tables; those that cannot be read are told."""
     from foretrain.app.output import tell_all
     from foretrain.measured.run import UnreadRow
     from foretrain.study.measurements import read_measurements
 
+    if asked.words:
+        raise InputError(f"{asked.words[0]} says what ran, which the rows of tables say themselves.")
     rows = [row for table in tables for row in read_measurements(table, kind=kind)]
     tell_all("row", [row.reason for row in rows if isinstance(row, UnreadRow)])
     return rows

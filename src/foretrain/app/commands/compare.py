@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from foretrain.app.output import AsJson, CoefficientsFile, More, Page
-from foretrain.app.question import Batch, Image, On, Sequence_, Settings, StudyOrModel
+from foretrain.app.question import CommandLine, with_options
 
 Other = Annotated[
     str,
@@ -18,35 +17,19 @@ Other = Annotated[
 ]
 
 
-def compare(
-    study: StudyOrModel,
-    other: Other,
-    *,
-    on: On = None,
-    batch: Batch = None,
-    sequence: Sequence_ = None,
-    image: Image = None,
-    settings: Settings = None,
-    coefficients: CoefficientsFile = None,
-    as_json: AsJson = False,
-    html: Page = None,
-    more: More = False,
-) -> None:
+@with_options
+def compare(line: CommandLine, other: Other) -> None:
     """Say what differs between two studies or plans, and what each difference costs."""
     import shlex
 
-    from foretrain.app.output import MOST_LINES, answered, check_page, chosen
-    from foretrain.app.question import Spoken, asked_studies
+    from foretrain.app.output import MOST_LINES
+    from foretrain.app.question import asked_studies
     from foretrain.search.explain.compare import compare as verb
     from foretrain.show.provenance import provenance
 
-    if html is not None:
-        check_page(html, study)
-    said = Spoken(on=on, batch=batch, sequence=sequence, image=image, settings=settings or ())
-    both, known = asked_studies(study, other, said), chosen(coefficients).coefficients
+    line.check()
+    both, known = asked_studies(line.study, other, line.said), line.known
     answer = verb(*both, coefficients=known)
     source = provenance(*both, coefficients=known)
-    named = shlex.join([str(study), other, *said.words])
-    answered(
-        both, answer, source, as_json=as_json, html=html, more=more, most=MOST_LINES, named=named
-    )
+    named = shlex.join([str(line.study), other, *line.said.words])
+    line.answered(both, answer, source, most=MOST_LINES, named=named)
