@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from foretrain.errors import InputError
 from foretrain.study.documents import from_json, from_toml, from_yaml
-from foretrain.study.reading import read_text
+from foretrain.study.reading import exists, read_text
 
 MOST_BYTES: Final = 2**20
 STUDY: Final = ("workload", "cluster", "collective", "jobs", "ensemble", "scale")
@@ -72,6 +72,13 @@ def _nested(document: Mapping[str, Any]) -> bool:
 
 SCRIPTS: Final = (".sh", ".bash", ".slurm", ".sbatch", ".job")
 PARSERS: Final = {".json": from_json, ".toml": from_toml, ".yaml": from_yaml, ".yml": from_yaml}
+
+
+def config_beside(found: Sequence[LaunchFile], model: str) -> Path | None:
+    """The config.json of a model that files name by a folder which lies beside them."""
+    folders = dict.fromkeys(Path(each.name).parent for each in found)
+    paths = (folder / model / "config.json" for folder in folders)
+    return next((path for path in paths if exists(path)), None)
 
 
 def beside(found: Sequence[LaunchFile], asked: Sequence[str]) -> tuple[LaunchFile, ...]:

@@ -89,7 +89,13 @@ def import_(
             for each in files:
                 check_page(path, each, what="file", option=option)
     with told_of(", ".join(map(str, files))):
-        answer = verb(found, on=on or "", trainer=trainer, settings=settings_of(settings or []))
+        answer = verb(
+            found,
+            on=on or "",
+            trainer=trainer,
+            settings=settings_of(settings or []),
+            home=Path() if output is None else output.parent,
+        )
     if output is not None:
         write_text(output, answer.study)
         tell(f"Wrote {output}.")
