@@ -3,7 +3,7 @@
 ```toml with a title      a file that the page's commands find; a whole study, which must read
 ```toml without one       part of a study: joined with a small one it must read
 ```text with a title      a file too, where it is wrong on purpose
-```console                 `$ foretrain ...`, `$ python ...` and `$ cp ...` run and print what is shown below
+```console                 `$ foretrain ...`, `$ python ...`, `$ cp ...` run and print what is below
 ```python with a title    a module that the page's studies name
 ```python                  runs; a block with the title "Output" below must be what it prints
 
@@ -42,7 +42,7 @@ REFERENCE = ROOT / "docs" / "reference"
 FENCE = re.compile(r"^( *)```(\w+)([^\n]*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 TITLE = re.compile(r'title="([^"]+)"')
 PLACE = re.compile(
-    r"(?<![\w/.-])((?:src|tests|validation|benchmarks|docs|examples)/(?:[\w.-]+/)*[\w-]+(?:\.\w+|/))"
+    r"(?<![\w/.-])((?:src|tests|validation|benchmarks|docs|examples)/(?:[\w.-]+/)*[\w-]+(?:(?:\.\w+)+|/))"
 )
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 

@@ -46,9 +46,7 @@ def main() -> None:
     script, arguments = HfArgumentParser((Script, TrainingArguments)).parse_args_into_dataclasses()
     torch.set_num_threads(1)  # a process to a core
     config = AutoConfig.from_pretrained(script.model_name_or_path)
-    model = AutoModelForCausalLM.from_config(
-        config, attn_implementation=script.attn_implementation
-    )
+    model = AutoModelForCausalLM.from_config(config, attn_implementation=script.attn_implementation)
     data = RandomTokens(config.vocab_size, script.max_length)
     Trainer(model=model, args=arguments, train_dataset=data).train()
 

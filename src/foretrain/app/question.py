@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
@@ -215,41 +215,6 @@ def asked_study(study: Path, said: Spoken, *, free: bool = False) -> Study:
 
     found: Study = _launched(study, said, free=free) or _asked(study, said, read_study)
     return found
-
-
-def asked_studies(study: Path, other: str, said: Spoken) -> tuple[Study, Study]:
-    """Two studies, both asked as one is; or one, and the same with some of its plan named anew.
-
-    Args:
-        study: a file, one of a trainer, or a model.
-        other: the same; or a plan for the first one: "tp8".
-        said: the rest of the line. A study in a file says itself where it runs; whatever is beside
-            it is told by the line.
-
-    Raises:
-        InputError: with every problem of the first that has some.
-    """
-    from foretrain.study.launch_files import is_launch_file
-    from foretrain.study.reading import exists
-    from foretrain.study.spoken import with_plan
-    from foretrain.workload.library.entries import known
-
-    path = Path(other)
-    in_file = exists(path) or path.suffix == ".toml" or is_launch_file(path)
-    if not in_file and known(other) is None:
-        first = asked_study(study, said)
-        return first, with_plan(first, other, where="compare")
-    lines = [replace(said, on=None) if _is_study(each) else said for each in (study, path)]
-    if said.on is not None and all(each.on is None for each in lines):
-        raise InputError(f"--on {said.on}: {study} and {other} say themselves where they run.")
-    return asked_study(study, lines[0]), asked_study(path, lines[1])
-
-
-def _is_study(path: Path) -> bool:
-    from foretrain.study.launch_files import is_launch_file
-    from foretrain.study.reading import exists
-
-    return exists(path) and not is_launch_file(path)
 
 
 def asked_question(study: Path, said: Spoken) -> Study | CollectiveStudy:

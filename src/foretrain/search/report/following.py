@@ -11,7 +11,7 @@ from foretrain.show.words import percent
 
 
 def after_search(study: object, answer: object) -> tuple[Fact, ...]:
-    """Of what a search proposes: what is safer, what limits the first, why not another, how to run."""
+    """Of what a search proposes: what is safer, why it is as it is, why not another, how to run."""
     assert isinstance(answer, SearchResult), "another answer than that of a search"
     assert isinstance(study, Study), "another question than that of a search"
     return (
