@@ -21,7 +21,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 STUDY := examples/llama-3-70b-on-512-h100.toml
 PAGE := llama-3-70b-on-512-h100.html
 RECORDED := benchmarks/recorded
-SLOW := $(addprefix benchmarks/,closed_form_against_simulation.py search.py whole_models.py)
+SLOW := $(addprefix benchmarks/,closed_form_against_simulation.py job_time.py search.py whole_models.py)
 CHECKS := coverage korthikanti decisions memory single_device accuracy ensemble tracing parameter_servers
 
 # The first Python that starts and is new enough; `make PYTHON=/path/to/python` overrides it.

@@ -46,6 +46,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: asked in the slow profile alone")
     if config.option.tenth == -1:  # workers find in the environment what the first process drew
         drawn = random.SystemRandom().randrange(10**6)
         config.option.tenth = int(os.environ.setdefault("TENTH", str(drawn)))
@@ -57,17 +58,22 @@ def pytest_report_header(config):
 
 
 def pytest_collection_modifyitems(config, items):
+    kept = [item for item in items if PROFILE == "slow" or not item.get_closest_marker("slow")]
     if config.option.tenth is not None:
         drawn = random.Random(config.option.tenth)
-        kept = [item for item in items if drawn.random() < 0.1]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
-        items[:] = kept
+        kept = [item for item in kept if drawn.random() < 0.1]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
 
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "local")
 
-settings.register_profile("local", deadline=None, print_blob=True)
-settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
+FEWER = 40
+"""Random examples by default, for suites that are run often; the slow profile draws a thousand."""
+settings.register_profile("local", deadline=None, print_blob=True, max_examples=FEWER)
+settings.register_profile(
+    "ci", deadline=None, print_blob=True, max_examples=FEWER, derandomize=True
+)
 settings.register_profile("quick", deadline=None, print_blob=True, max_examples=3)
 settings.register_profile("slow", deadline=None, print_blob=True, max_examples=100 * MORE)
 settings.load_profile(PROFILE)

@@ -3,10 +3,14 @@
 import os
 from functools import lru_cache
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
 MORE = 10 if os.environ.get("HYPOTHESIS_PROFILE") == "slow" else 1
+
+slow = pytest.mark.slow
+"""For a test that repeats a check of `validation/`, or trains: asked in the slow profile alone."""
 
 
 def few(count, *, slow=None):

@@ -48,6 +48,13 @@ def _queue(folder):
     """A study of a cluster that is simulated in no time."""
     path = folder / "queue.toml"
     text = (EXAMPLES / "queue.toml").read_text()
+    for long, short in (
+        ("draw = 2000", "draw = 50"),
+        ("seeds = 5", "seeds = 2"),
+        (", most = 64", ", most = 16"),
+    ):
+        assert long in text
+        text = text.replace(long, short)
     path.write_text(text)
     return path
 

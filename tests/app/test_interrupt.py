@@ -17,7 +17,7 @@ from time import monotonic, sleep
 
 import pytest
 from tests.app.test_main import ENVIRONMENT
-from tests.examples import MORE
+from tests.examples import MORE, slow
 
 from foretrain.search.search import search
 from foretrain.step.estimate import estimate
@@ -127,6 +127,7 @@ def alone(document, best):
     return estimate(study_from({**document, "cluster": cluster, "plan": best["plan"]}, "alone"))
 
 
+@slow
 @pytest.mark.parametrize("name", NAMES)
 def test_interrupt_is_always_answered_with_a_gap_that_the_whole_search_confirms(name, tmp_path):
     document, options = QUESTIONS[name]

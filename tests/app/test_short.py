@@ -8,10 +8,12 @@ import sys
 import termios
 import time
 from fcntl import ioctl
+from itertools import product
 from pathlib import Path
 
 import pytest
 from tests.app.test_main import ENVIRONMENT
+from tests.examples import every
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STUDIES = [each for each in sorted(EXAMPLES.glob("*.toml")) if "[workload]" in each.read_text()]
@@ -44,8 +46,11 @@ def in_a_terminal(*arguments):
     return os.waitstatus_to_exitcode(status), text.splitlines()
 
 
-@pytest.mark.parametrize("verb", ["search", "estimate", "explain"])
-@pytest.mark.parametrize("study", STUDIES, ids=lambda each: each.stem)
+@pytest.mark.parametrize(
+    ("verb", "study"),
+    every(3, product(["search", "estimate", "explain"], STUDIES), slow=1),
+    ids=lambda each: getattr(each, "stem", each),
+)
 def test_answers_fit_a_terminal_of_80_by_40(verb, study):
     code, lines = in_a_terminal(verb, study.name)
     assert code in (0, 1)

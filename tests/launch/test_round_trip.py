@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from tests.examples import MORE
+from tests.examples import MORE, every
 from tests.launch.random_plans import differences, plans, refused, returned
 
 from foretrain.errors import InputError
@@ -44,7 +44,7 @@ def test_plan_comes_back_or_what_is_lost_is_listed(trainer):
         assert not [it for it in left if it.key.startswith("plan.") and it.key != "plan.sends"]
 
 
-@pytest.mark.parametrize("trainer", sorted({*TALKING} - {*NEWEST}))
+@pytest.mark.parametrize("trainer", every(4, sorted({*TALKING} - {*NEWEST}), slow=1))
 def test_plan_comes_back_through_files_of_an_older_release(trainer):
     for asked, plan in told(trainer, 3):
         read, _ = returned(asked, plan)

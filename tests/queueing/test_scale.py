@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.examples import slow
 
 from foretrain.distributions import Exponential, LogNormal, Pareto
 from foretrain.errors import InputError
@@ -333,6 +334,7 @@ def test_asynchronous_workers_far_beyond_the_knee_wait_for_the_bottleneck():
     assert seconds[-1] == pytest.approx(exact, rel=1e-3)
 
 
+@slow
 def test_searches_of_thousands_of_nodes_work_out_few_of_them():
     told = []
     study = whole(updates=SYNCHRONOUS)

@@ -84,19 +84,19 @@ def bounds(cell, whole):
     return (cell.best is None or cell.best >= whole.best) and min(known) <= whole.best
 
 
-@few(15, slow=1000)
+@few(8, slow=1000)
 @given(study=studies(), keep=st.integers(1, 20), trade_offs=st.booleans())
 def test_bounded_search_answers_what_the_exhaustive_search_answers(study, keep, trade_offs):
     agree(study, keep=keep, trade_offs=trade_offs)
 
 
-@pytest.mark.parametrize(("name", "objective"), every(3, product(STUDIES, Objective), slow=1))
+@pytest.mark.parametrize(("name", "objective"), every(5, product(STUDIES, Objective), slow=1))
 def test_small_questions_have_one_answer(name, objective):
     found = agree(replace(STUDIES[name], objective=objective), trade_offs=False)
     assert found.excluded_by_bound > 0
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", every(3, STUDIES, slow=1))
 def test_questions_with_little_memory_have_one_answer(name):
     front = best_plans(STUDIES[name]).pareto
     agree(with_memory(STUDIES[name], front[len(front) // 2].memory))

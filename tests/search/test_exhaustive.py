@@ -143,7 +143,7 @@ def keeps(estimate, limit):
     return estimate.time_to_train <= limit.deadline and estimate.cost_to_train <= limit.cost
 
 
-@pytest.mark.parametrize(("name", "objective"), every(3, product(QUESTIONS, Objective), slow=1))
+@pytest.mark.parametrize(("name", "objective"), every(5, product(QUESTIONS, Objective), slow=1))
 def test_best_plans_are_those_of_a_loop_over_estimates(name, objective):
     found = explore(replace(tight(name), objective=objective), keep=25)
     assert [each.plan for each in found.best] == ranking(fitting(name), objective)[:25]
@@ -154,7 +154,7 @@ def test_best_plans_are_those_of_a_loop_over_estimates(name, objective):
         assert (each.step_time, each.memory) == (alone.step_time, alone.memory.total)
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("name", every(2, QUESTIONS, slow=1))
 def test_pareto_front_is_that_of_a_loop_over_estimates(name):
     found = explore(tight(name))
     assert trade_offs(found) == unbeaten(fitting(name))
@@ -185,7 +185,7 @@ def test_every_plan_is_counted_once_by_what_became_of_it(name):
     }
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("name", every(2, QUESTIONS, slow=1))
 def test_plans_over_a_limit_are_neither_ranked_nor_on_the_front(name):
     limit = limits(name)
     found = explore(replace(tight(name), limit=limit, objective=Objective.MEMORY))

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import pytest
+from tests.examples import every
 from tests.small import (
     HOST,
     cluster,
@@ -101,8 +103,17 @@ def fits(study: Study, size: int) -> bool:
     return needed is not None and needed <= there.cluster.device.memory
 
 
-@pytest.mark.parametrize("memory", [2.2 * GIB, 2.3 * GIB, 2.5 * GIB])
-@pytest.mark.parametrize("shared", [{}, {"context": (1,)}, {"tensor": (2, 6), "data": (1, 2)}])
+@pytest.mark.parametrize(
+    ("memory", "shared"),
+    every(
+        4,
+        product(
+            [2.2 * GIB, 2.3 * GIB, 2.5 * GIB],
+            [{}, {"context": (1,)}, {"tensor": (2, 6), "data": (1, 2)}],
+        ),
+        slow=1,
+    ),
+)
 def test_longest_sequence_is_that_of_a_loop_over_lengths(memory, shared):
     study = on_twelve(Maximise.SEQUENCE, memory, space=replace(NARROW, **shared))
     answer = largest(study)
@@ -111,8 +122,17 @@ def test_longest_sequence_is_that_of_a_loop_over_lengths(memory, shared):
     assert answer.next.size == next(size for size in above[1:] if least(sized(study, size)))
 
 
-@pytest.mark.parametrize("memory", [2.2 * GIB, 2.3 * GIB, 2.5 * GIB])
-@pytest.mark.parametrize("shared", [{}, {"pipeline": (1,)}, {"pipeline": (3, 4), "data": None}])
+@pytest.mark.parametrize(
+    ("memory", "shared"),
+    every(
+        4,
+        product(
+            [2.2 * GIB, 2.3 * GIB, 2.5 * GIB],
+            [{}, {"pipeline": (1,)}, {"pipeline": (3, 4), "data": None}],
+        ),
+        slow=1,
+    ),
+)
 def test_largest_model_is_that_of_a_loop_over_layers(memory, shared):
     study = on_twelve(Maximise.PARAMETERS, memory, space=replace(NARROW, **shared))
     answer = largest(study)
@@ -121,8 +141,17 @@ def test_largest_model_is_that_of_a_loop_over_layers(memory, shared):
     assert answer.next.size == next(size for size in above[1:] if least(sized(study, size)))
 
 
-@pytest.mark.parametrize("memory", [2.0 * GIB, 2.25 * GIB, 2.5 * GIB])
-@pytest.mark.parametrize("shared", [{}, {"recompute": (Recompute.NONE,)}, {"data": (2, 4)}])
+@pytest.mark.parametrize(
+    ("memory", "shared"),
+    every(
+        4,
+        product(
+            [2.0 * GIB, 2.25 * GIB, 2.5 * GIB],
+            [{}, {"recompute": (Recompute.NONE,)}, {"data": (2, 4)}],
+        ),
+        slow=1,
+    ),
+)
 def test_largest_micro_batch_is_that_of_a_loop_over_divisors(memory, shared):
     study = on_twelve(Maximise.MICRO_BATCH, memory, space=replace(NARROW, **shared))
     legal = [size for size in divisors(12) if least(sized(study, size))]
@@ -191,8 +220,10 @@ def heavy_and_light() -> Model:
     return language_model("heavy-and-light", shape, sequence=256)
 
 
-@pytest.mark.parametrize("pipeline", [(1,), (2,), (2, 4)])
-@pytest.mark.parametrize("interleaving", [(1,), (2,), (1, 2)])
+@pytest.mark.parametrize(
+    ("pipeline", "interleaving"),
+    every(4, product([(1,), (2,), (2, 4)], [(1,), (2,), (1, 2)]), slow=1),
+)
 def test_deeper_model_may_fit_where_a_shallower_one_does_not(pipeline, interleaving):
     space = replace(
         NARROW,

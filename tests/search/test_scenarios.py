@@ -292,7 +292,7 @@ spaces = st.builds(
 )
 
 
-@few(3, slow=40)
+@few(2, slow=40)
 @given(space=spaces, changed=st.lists(changes, min_size=1, max_size=2), base=st.booleans())
 def test_least_regret_is_that_of_all_plans_priced_one_by_one(space, changed, base):
     study = replace(STUDY if base else llama_study(), space=space)

@@ -1,11 +1,13 @@
 """Transfer times: what is fitted to one machine holds on another."""
 
 import pytest
+from tests.examples import slow
 from validation.collectives import main, terms_of, timed
 
 from foretrain.study.coefficients import SHIPPED
 
 
+@slow
 def test_what_one_machine_says_holds_on_another(capsys):
     assert main()
     assert "MISSED" not in capsys.readouterr().out

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests import builders
-from tests.examples import every
+from tests.examples import every, slow
 from validation.decisions import (
     LIMIT,
     TABLE,
@@ -119,7 +119,8 @@ def test_headroom_leaves_room_for_the_upper_end_of_the_interval():
     assert left * like.memory.high == pytest.approx(study.cluster.device.memory * like.memory.total)
 
 
-@pytest.mark.parametrize("name", every(2, ("gpt-3-175b-on-64", "megatron-1t-on-512"), slow=1))
+@slow
+@pytest.mark.parametrize("name", ["gpt-3-175b-on-64", "megatron-1t-on-512"])
 def test_a_reason_never_makes_a_gap_larger(name):
     found = answer_of(name)
     gaps = [found.software.gap, found.reasons[-1].gap]

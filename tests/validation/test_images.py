@@ -1,6 +1,7 @@
 """Published runs of convolutional networks, predicted by sets fitted without their publisher."""
 
 import pytest
+from tests.examples import slow
 from validation.fitting.scores import score
 from validation.images import MUST_COLD, as_known, fittable, learned, told, trainer_of
 from validation.parts.cold import folds, judged
@@ -17,10 +18,12 @@ def cold():
     return judged("cnn_training", folds())
 
 
+@slow
 def test_sources_are_predicted_as_well_as_they_must_be(cold):
     assert score(cold.scored).mean <= MUST_COLD
 
 
+@slow
 def test_every_source_counts(cold):
     assert len(score(cold.scored).sources) == 9
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.examples import slow
 from validation.paradl import fitted
 from validation.paradl.__main__ import main
 from validation.paradl.goldens import COEFFICIENTS, TABLES, error_of, goldens, model_of
@@ -115,6 +116,7 @@ def fitted_in(text):
     }
 
 
+@slow
 def test_page_shows_what_six_coefficients_of_the_other_networks_reach(capsys):
     missed = fitted.main(["--recorded"])
     printed, shown = (fitted_in(it) for it in (capsys.readouterr().out, PAGE.read_text()))

@@ -6,6 +6,7 @@ from itertools import product
 from statistics import fmean
 
 import pytest
+from tests.examples import slow
 from tests.needs import needs
 from validation.testbed import servers_campaign
 from validation.testbed.lab import missing
@@ -115,6 +116,7 @@ def test_rate_is_that_of_whole_rounds_after_the_warm_up():
     assert servers_campaign.rate(run) == pytest.approx(4.0)
 
 
+@slow
 def test_a_synchronous_run_applies_every_gradient_and_nobody_runs_ahead(monkeypatch):
     needs("torch")
     if reason := missing():

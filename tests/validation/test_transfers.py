@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.examples import slow
 from validation.collectives import timed
 from validation.fitting.transfers import Missed, learned, widths
 from validation.transfers import main, shipped_terms, sources
@@ -12,6 +13,7 @@ from foretrain.coefficients.links import TransferErrors
 from foretrain.study.coefficients import PRIORS, SHIPPED
 
 
+@slow
 def test_machines_that_are_left_out_keep_the_bars(capsys):
     assert main([]) == 0
     told = capsys.readouterr().out

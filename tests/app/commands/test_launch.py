@@ -4,6 +4,10 @@ import json
 import tomllib
 
 import pytest
+from tests.examples import slow
+from typer.testing import CliRunner
+
+from foretrain.app.main import app
 
 STUDY = """
 [workload]
@@ -33,11 +37,23 @@ def asked(tmp_path):
     return path
 
 
+@pytest.fixture(scope="module")
+def script(tmp_path_factory):
+    """What is exported, once for all that read it."""
+    folder = tmp_path_factory.mktemp("exported")
+    (folder / "study.toml").write_text(STUDY)
+    asked = ["export", folder / "study.toml", "--to", "megatron-lm", "--output", folder]
+    ended = CliRunner().invoke(app, [*map(str, asked)], catch_exceptions=False)
+    assert ended.exit_code == 0, ended.output
+    return (folder / "train.sh").read_text()
+
+
 @pytest.fixture
-def exported(foretrain, asked, tmp_path):
-    ended = foretrain("export", asked, "--to", "megatron-lm", "--output", tmp_path / "out")
-    assert ended.code == 0, ended.err
-    return tmp_path / "out" / "train.sh"
+def exported(script, tmp_path):
+    (tmp_path / "out").mkdir()
+    file = tmp_path / "out" / "train.sh"
+    file.write_text(script)
+    return file
 
 
 def test_files_are_shown_and_written(foretrain, asked, tmp_path):
@@ -131,7 +147,9 @@ def test_a_study_with_its_plan_open_exports_the_best(foretrain, asked, tmp_path)
     assert json.loads(ended.out)["estimate"]["fits"]
 
 
+@slow
 def test_an_explanation_of_a_file_is_that_of_its_study(foretrain, exported, tmp_path):
+    """Each of a hundred estimates weighs what the trainer leaves open."""
     back = tmp_path / "back.toml"
     foretrain("import", exported, "--on", "dgx-h100", "--output", back)
     of_study = json.loads(foretrain("explain", back, "--json").out)

@@ -1,6 +1,7 @@
 """Comparisons: a way whose parts add up, nothing between a question and itself, shared errors."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -50,12 +51,16 @@ OTHERS = {
         plan={"tensor": 8, "pipeline": 4, "recompute": "full", "sharding": "optimizer"},
     ),
 }
-ANSWERS = {name: compare(ONE, other) for name, other in OTHERS.items()}
+
+
+@cache
+def answer_to(name):
+    return compare(ONE, OTHERS[name])
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_each_difference_costs_adds_up_to_the_difference_to_the_last_bit(name):
-    answer = ANSWERS[name]
+    answer = answer_to(name)
     here, there = answer.first.estimate, answer.second.estimate
     time = cost = memory = 0.0
     for each in answer.departures:
@@ -68,8 +73,8 @@ def test_what_each_difference_costs_adds_up_to_the_difference_to_the_last_bit(na
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_two_are_what_estimates_say(name):
-    assert ANSWERS[name].first.estimate.step_time == estimate(ONE).step_time
-    second = ANSWERS[name].second.estimate
+    assert answer_to(name).first.estimate.step_time == estimate(ONE).step_time
+    second = answer_to(name).second.estimate
     assert second.step_time == pytest.approx(estimate(OTHERS[name]).step_time, rel=1e-3)
 
 
@@ -86,23 +91,23 @@ def test_between_a_question_and_itself_there_is_nothing(study):
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_way_back_costs_the_opposite(name):
     back = compare(OTHERS[name], ONE)
-    assert back.time == -ANSWERS[name].time
-    assert back.ratio == pytest.approx(1.0 / ANSWERS[name].ratio)
+    assert back.time == -answer_to(name).time
+    assert back.ratio == pytest.approx(1.0 / answer_to(name).ratio)
 
 
 def test_every_difference_is_named_by_the_key_of_a_study():
-    told = " ".join(each.what for each in ANSWERS["all"].departures)
+    told = " ".join(each.what for each in answer_to("all").departures)
     for key in ("workload.model", "workload.precision", "cluster.nodes", "plan.recompute"):
         assert key in told
 
 
 def test_differences_that_need_each_other_are_made_together():
-    [first] = [each for each in ANSWERS["plan"].departures if "plan.tensor" in each.what]
+    [first] = [each for each in answer_to("plan").departures if "plan.tensor" in each.what]
     assert "plan.data" in first.what
 
 
 def test_a_price_costs_money_and_no_time():
-    [only] = ANSWERS["price"].departures
+    [only] = answer_to("price").departures
     assert only.what == "cluster.price"
     assert only.time == 0.0
     assert only.cost > 0.0
@@ -110,7 +115,7 @@ def test_a_price_costs_money_and_no_time():
 
 def test_errors_that_plans_share_cancel():
     """The interval of a difference is narrower than that of two predictions of strangers."""
-    kin, strangers = ANSWERS["plan"], ANSWERS["devices"]
+    kin, strangers = answer_to("plan"), answer_to("devices")
     assert kin.ratio_high / kin.ratio_low < strangers.ratio_high / strangers.ratio_low
     here, there = kin.first.estimate, kin.second.estimate
     apart = there.step_time_high / here.step_time_low / (there.step_time_low / here.step_time_high)
@@ -119,14 +124,14 @@ def test_errors_that_plans_share_cancel():
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_interval_holds_the_difference(name):
-    answer = ANSWERS[name]
+    answer = answer_to(name)
     assert answer.time_low <= answer.time <= answer.time_high
     assert answer.ratio_low <= answer.ratio <= answer.ratio_high
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_parts_that_differ_add_up_to_the_difference(name):
-    answer = ANSWERS[name]
+    answer = answer_to(name)
     more = sum(each.second - each.first for each in answer.parts)
     assert more == pytest.approx(answer.time, rel=1e-9, abs=1e-12)
 

@@ -37,28 +37,26 @@ def refusal(config, **changes):
     return str(found.value)
 
 
-@pytest.mark.parametrize("name", EXACT)
-def test_model_has_as_many_parameters_as_published(name):
-    config, parameters = EXACT[name]
-    assert read(config).parameters == parameters
+def test_model_has_as_many_parameters_as_published():
+    for name, (config, parameters) in EXACT.items():
+        assert read(config).parameters == parameters, name
 
 
-@pytest.mark.parametrize("name", ROUNDED)
-def test_model_is_as_large_as_published(name):
-    config, parameters, rounding = ROUNDED[name]
-    assert abs(read(config).parameters - parameters) <= rounding
+def test_model_is_as_large_as_published():
+    for name, (config, parameters, rounding) in ROUNDED.items():
+        assert abs(read(config).parameters - parameters) <= rounding, name
 
 
 SAME = sorted(ALL.keys() & entries().keys() - {"mpt-7b", "roberta-base", "roberta-large"})
 """The library has MPT as others train it, and logits of masked words alone for RoBERTa."""
 
 
-@pytest.mark.parametrize("name", SAME)
-def test_reader_and_library_agree_on_every_operator(name):
-    read_here = [layer.operators for layer in read(ALL[name]).layers]
-    built = build(name, sequence=512)
-    assert read_here == [layer.operators for layer in built.layers]
-    assert read(ALL[name]).tied == built.tied
+def test_reader_and_library_agree_on_every_operator():
+    for name in SAME:
+        read_here = [layer.operators for layer in read(ALL[name]).layers]
+        built = build(name, sequence=512)
+        assert read_here == [layer.operators for layer in built.layers], name
+        assert read(ALL[name]).tied == built.tied, name
 
 
 def test_every_family_is_read_once_at_least():
@@ -67,15 +65,15 @@ def test_every_family_is_read_once_at_least():
     ) - {"llama4_text"}
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_layers_are_those_that_the_configuration_counts(name):
-    config = ALL[name].get("text_config", ALL[name])
-    keys = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers")
-    layers = next(config[key] for key in keys if key in config)
-    model = read(ALL[name])
-    streams = 2 if model.layers[1].name.endswith("encoder block") else 1
-    blocks = 2 if ALL[name] is MAVERICK else 1
-    assert model.cuttable_layers == streams * layers / blocks
+def test_layers_are_those_that_the_configuration_counts():
+    for name in ALL:
+        config = ALL[name].get("text_config", ALL[name])
+        keys = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "encoder_layers")
+        layers = next(config[key] for key in keys if key in config)
+        model = read(ALL[name])
+        streams = 2 if model.layers[1].name.endswith("encoder block") else 1
+        blocks = 2 if ALL[name] is MAVERICK else 1
+        assert model.cuttable_layers == streams * layers / blocks, name
 
 
 @pytest.mark.parametrize("key", sorted(LLAMA_2.keys() - {"model_type"}))
@@ -84,9 +82,9 @@ def test_needed_key_is_missed_by_name(key):
     assert refusal(rest) == f"{key} is missing; a model of type llama needs it."
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_configuration_that_says_its_family_alone_misses_something(name):
-    assert "is missing" in refusal({"model_type": ALL[name]["model_type"]})
+def test_configuration_that_says_its_family_alone_misses_something():
+    for name in ALL:
+        assert "is missing" in refusal({"model_type": ALL[name]["model_type"]}), name
 
 
 def test_absent_flags_mean_what_the_family_means_by_their_absence():

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.examples import slow
 from validation.fitting.images import fitted, taught_by
 from validation.images import pictures_of, told
 
@@ -45,6 +46,7 @@ def test_rows_that_nobody_asks_for_are_not_predicted(many, pictures):
     assert np.flatnonzero(found).tolist() == [1]
 
 
+@slow
 def test_publisher_does_not_move_its_own_prediction(pictures):
     mine = np.array(pictures.publishers) == "nvidia"
     slower = replace(pictures, measured=np.where(mine, 3 * pictures.measured, pictures.measured))

@@ -1,6 +1,7 @@
 """Pollux' published results, a cell or two of each policy; the whole table is the script's."""
 
 import pytest
+from tests.examples import slow
 from validation.scheduling.pollux import SYSTEMS, WORKLOADS, off, trace
 
 LIGHT = 5
@@ -16,6 +17,7 @@ def test_optimus_gives_nearly_the_same():
     assert abs(off("optimus", LIGHT, 0.5)) < 0.03
 
 
+@slow
 def test_pollux_without_its_genetic_search_is_within_a_tenth():
     assert abs(off("pollux 0", LIGHT, 0.5)) < 0.10
 
