@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -118,8 +119,7 @@ def test_classes_add_up_to_the_step_and_pieces_never_overlap(drawn):
     found = profiled(trace(*events))
     assert sum(found.seconds.values()) == pytest.approx(found.step_time, rel=1e-9)
     assert min(found.seconds.values()) >= -1e-12
-    ends = [each.start + each.seconds for each in found.pieces]
-    assert all(end <= each.start + 1e-9 for end, each in zip(ends, found.pieces[1:], strict=False))
+    assert all(one.end <= other.start for one, other in pairwise(found.pieces))
 
 
 def test_a_recorded_trace_says_what_two_steps_of_a_decoder_were_spent_on():

@@ -80,13 +80,18 @@ class ProfiledPiece:
         name: of the operator or kernel.
         kind: its class.
         start: seconds since the step began.
-        seconds: how long.
+        end: seconds until it ends, to the last digit where the next one begins.
     """
 
     name: str
     kind: OperatorClass
     start: float
-    seconds: float
+    end: float
+
+    @property
+    def seconds(self) -> float:
+        """How long."""
+        return self.end - self.start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,5 +245,5 @@ def _pieces(busy: Sequence[Busy], window: Window) -> Iterator[ProfiledPiece]:
                 name=found.name,
                 kind=found.kind,
                 start=(now - begin) * MICROSECOND,
-                seconds=(then - now) * MICROSECOND,
+                end=(then - begin) * MICROSECOND,
             )

@@ -30,10 +30,17 @@ from foretrain.step.timeline import StepTimes
 MICROSECONDS: Final = 1e6
 """The format's unit of time."""
 
-STREAMS: Final = ("compute", "link between stages", "link among replicas", "host")
-"""Threads of a stage, by their numbers."""
+NANOSECONDS: Final = 1e9
+"""The clock of Perfetto is of whole nanoseconds, and so are ours: it drops what begins before the end
+of what is before it, which rounding on both sides would make of neighbours."""
 
-COMPUTE, LINK, DATA, HOST = range(4)
+STREAMS: Final = ("compute", "link between stages", "link among replicas", "host")
+"""Threads of a stage, in the order of their numbers."""
+
+FIRST: Final = 1
+"""Number of the first thread of a process: to Perfetto 0 is the idle thread, whoever's it is."""
+
+COMPUTE, LINK, DATA, HOST = range(FIRST, FIRST + len(STREAMS))
 
 KINDS: Final = ("forward", "backward", "weights")
 """What passes are, in the order of their numbers."""
@@ -145,18 +152,18 @@ def _measured(pieces: Sequence[ProfiledPiece], process: int) -> Iterator[str]:
         return
     kinds = [*dict.fromkeys(each.kind for each in pieces)]
     yield _named("measured, one process", process)
-    for thread, kind in enumerate(kinds):
+    for thread, kind in enumerate(kinds, FIRST):
         yield _named(str(kind), process, thread)
     for each in pieces:
-        where = (process, kinds.index(each.kind))
-        yield _slice(json.dumps(each.name)[1:-1], where, (each.start, each.start + each.seconds))
+        where = (process, kinds.index(each.kind) + FIRST)
+        yield _slice(json.dumps(each.name)[1:-1], where, (each.start, each.end))
 
 
 def _names(stages: int) -> Iterator[str]:
     """What processes and threads are called."""
     for stage in range(stages):
         yield _named(f"stage {stage}", stage)
-        for thread, name in enumerate(STREAMS):
+        for thread, name in enumerate(STREAMS, FIRST):
             yield _named(name, stage, thread)
 
 
@@ -169,9 +176,11 @@ def _named(name: str, process: int, thread: int | None = None) -> str:
 def _slice(name: str, where: tuple[int, int], when: tuple[float, float]) -> str:
     """A stretch of time in which a stream is busy."""
     (stage, thread), (start, end) = where, when
+    begins, ends = round(start * NANOSECONDS), round(end * NANOSECONDS)
+    long = ends - begins
     return (
         f'{{"ph":"X","name":"{name}","pid":{stage},"tid":{thread},'
-        f'"ts":{start * MICROSECONDS:.6f},"dur":{(end - start) * MICROSECONDS:.6f}}}'
+        f'"ts":{begins // 1000}.{begins % 1000:03d},"dur":{long // 1000}.{long % 1000:03d}}}'
     )
 
 

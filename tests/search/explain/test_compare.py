@@ -179,7 +179,7 @@ def test_a_measured_step_adds_what_the_prediction_misses(name):
 
 
 def test_only_what_is_predicted_has_an_interval():
-    predicted = ANSWERS["devices"].first.estimate
+    predicted = answer_to("devices").first.estimate
     answer = compare(ONE, measured(ONE, predicted.step_time))
     assert [it.what for it in answer.departures] == ["measured"]
     assert answer.time == 0.0
