@@ -31,8 +31,8 @@ MICROSECONDS: Final = 1e6
 """The format's unit of time."""
 
 NANOSECONDS: Final = 1e9
-"""The clock of Perfetto is of whole nanoseconds, and so are ours: it drops what begins before the end
-of what is before it, which rounding on both sides would make of neighbours."""
+"""Perfetto counts whole nanoseconds, and so do we: it drops what begins before the end of what is
+before it, which rounding start and length apart would make of neighbours."""
 
 STREAMS: Final = ("compute", "link between stages", "link among replicas", "host")
 """Threads of a stage, in the order of their numbers."""
