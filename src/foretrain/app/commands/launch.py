@@ -21,7 +21,7 @@ Folder = Annotated[
     Path | None, typer.Option("--output", metavar="FOLDER", help="Write the files there.")
 ]
 Searched = Annotated[
-    bool, typer.Option("--search", help="The best plan that is found, not that of a launch file.")
+    bool, typer.Option("--search", help="The best plan that is found, not the one that is given.")
 ]
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE...", help="Launch scripts and configurations.")
@@ -55,7 +55,9 @@ def export(
     line.check()
     asked, known = asked_study(line.study, line.said, free=search), line.known
     with told_of(line.study):
-        answer = verb(asked, to=to, launcher=launcher, name=name, coefficients=known)
+        answer = verb(
+            asked, to=to, launcher=launcher, name=name, searched=search, coefficients=known
+        )
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         for each in answer.files:
