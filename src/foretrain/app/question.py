@@ -243,8 +243,9 @@ def _launched(study: Path, said: Spoken, *, free: bool = False) -> Study | None:
     from foretrain.search.import_files import import_, settings_of, with_asked
 
     sizes = {f"workload.{key}": it for key, it in _sizes(said).items() if it is not None}
+    read = read_launch_files(study)
     with told_of(study):
-        files = with_asked(read_launch_files(study))
+        files = with_asked(read)
         settings = {**settings_of(said.set_keys), **sizes}
         found = import_(files, on=said.on or "", settings=settings)
     left = len(found.not_understood)

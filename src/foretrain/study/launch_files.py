@@ -47,15 +47,22 @@ def read_launch_files(*paths: Path | str) -> tuple[LaunchFile, ...]:
     """Launch scripts and configuration files of trainers.
 
     Raises:
-        InputError: one cannot be read, or is not what the end of its name says.
+        InputError: one cannot be read, is a program, or is not what the end of its name says.
     """
+    for path in paths:
+        if Path(path).suffix.lower() in PROGRAMS:
+            raise InputError(
+                f"{path}: is a program. torchtitan 0.3 and newer and NeMo 2 are configured by "
+                "programs, which are not run here. Say what it sets in a study, or in one line: "
+                "foretrain estimate MODEL --on ... --batch ... --set trainer.name=torchtitan-0.3."
+            )
     return tuple(launch_file(str(path), read_text(Path(path), most=MOST_BYTES)) for path in paths)
 
 
 def is_launch_file(path: Path | str) -> bool:
     """Whether a file is one of a trainer, and no study; False of what cannot be read."""
     if Path(path).suffix.lower() != ".toml":
-        return Path(path).suffix.lower() in (*PARSERS, *SCRIPTS)
+        return Path(path).suffix.lower() in (*PARSERS, *SCRIPTS, *PROGRAMS)
     try:
         document = from_toml(read_text(Path(path), most=MOST_BYTES), str(path))
     except InputError:
@@ -70,6 +77,7 @@ def _nested(document: Mapping[str, Any]) -> bool:
     )
 
 
+PROGRAMS: Final = (".py",)
 SCRIPTS: Final = (".sh", ".bash", ".slurm", ".sbatch", ".job")
 PARSERS: Final = {".json": from_json, ".toml": from_toml, ".yaml": from_yaml, ".yml": from_yaml}
 
