@@ -14,7 +14,7 @@ from itertools import combinations, pairwise
 from random import Random
 from time import process_time
 
-from foretrain.step.strategies.cut import balanced
+from foretrain.step.strategies.pipeline import balanced
 
 ROWS = 200
 SEED = 20261121

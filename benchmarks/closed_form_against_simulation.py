@@ -22,7 +22,7 @@ from functools import partial
 from random import Random
 
 from foretrain.plan.plan import Schedule, Sends
-from foretrain.step.simulation.step import simulate
+from foretrain.step.simulated_step import simulate
 from foretrain.step.timeline import StageTimes, StepTimes, closed_form
 
 PLANS = 500

@@ -23,7 +23,7 @@ from time import process_time
 import numpy as np
 from yardstick import yardstick
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.jobs.ordered import OrderedDispatcher, Ordering
 from foretrain.jobs.policies.fifo import fifo, sjf, srtf
 from foretrain.jobs.policies.gittins import las

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from foretrain.show.axis import PlotAxis, axis_of
+from foretrain.show.charts import PlotAxis, axis_of
 from foretrain.units import SECONDS
 
 WIDTH, HEIGHT = 720, 380

@@ -25,7 +25,7 @@ from foretrain.plan.plan import Sends
 from foretrain.plan.study import Space
 from foretrain.step.held import hold
 from foretrain.step.setting import setting
-from foretrain.step.simulation.step import simulate
+from foretrain.step.simulated_step import simulate
 from foretrain.step.step import factors, step_time, step_times
 from foretrain.step.timeline import StepTimes
 from foretrain.study.catalogue import cluster

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.device import Device, Peak
-from foretrain.cluster.link import Level, Link, Technology
+from foretrain.cluster.device import Device, Level, Link, Peak, Technology
 from foretrain.coefficients.intervals import Situation
 from foretrain.evidence.validate import (
     MeasuredQuantity,

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from foretrain.cluster.link import Topology
+from foretrain.cluster.device import Topology
 from foretrain.step.collectives import EVERY
 from foretrain.step.collectives.network import Network, Protocol, Wire
 

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.device import Device
-from foretrain.cluster.link import Level
+from foretrain.cluster.device import Device, Level
 from foretrain.cluster.mixed import Mixed
 from foretrain.plan.plan import Sharding
 from foretrain.plan.study import Limit, Space, Study

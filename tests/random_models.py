@@ -9,11 +9,9 @@ from foretrain.workload.parts.attention import Heads, SlidingWindow
 from foretrain.workload.parts.block import Block, Run
 from foretrain.workload.parts.encoder_decoder import EncoderDecoder
 from foretrain.workload.parts.ends import Embedding, LanguageHead
-from foretrain.workload.parts.experts import Experts
-from foretrain.workload.parts.feed_forward import FeedForward
+from foretrain.workload.parts.feed_forward import Experts, FeedForward
 from foretrain.workload.parts.language_model import Decoder, LanguageModel, decoder, language_model
-from foretrain.workload.parts.latent import Latent
-from foretrain.workload.parts.state_space import StateSpace
+from foretrain.workload.parts.mixers import Latent, StateSpace
 from foretrain.workload.parts.stream import Norm
 from foretrain.workload.trainable import Trainable, WeightStorage, adapted
 from tests.examples import among

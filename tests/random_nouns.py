@@ -6,8 +6,7 @@ from math import gcd, prod
 from hypothesis import strategies as st
 
 from foretrain.cluster.cluster import Cluster, Host
-from foretrain.cluster.device import Device, Peak
-from foretrain.cluster.link import Level, Link, Technology
+from foretrain.cluster.device import Device, Level, Link, Peak, Technology
 from foretrain.plan import division
 from foretrain.plan.plan import (
     AXES,

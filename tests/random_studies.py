@@ -9,7 +9,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from foretrain.cluster.cluster import Cluster, Storage
-from foretrain.cluster.link import Level, Topology
+from foretrain.cluster.device import Level, Topology
 from foretrain.cluster.offer import Offer, divisible, whole
 from foretrain.plan.choices import LAYERS, PARAMETERS, STAGES, question_of
 from foretrain.plan.enumeration import degrees, grown, order_counts, with_layers

@@ -1,6 +1,6 @@
 """Recorded steps and a profile, small enough to work out by hand."""
 
-from foretrain.measured.profile import Profile, RecordedOperation, RecordedStep, StepResource
+from foretrain.measured.scale_study import Profile, RecordedOperation, RecordedStep, StepResource
 
 
 def compute(name, seconds, *after):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from foretrain.cluster.cluster import Cluster, Host
-from foretrain.cluster.link import Level, Link, Technology
+from foretrain.cluster.device import Level, Link, Technology
 from foretrain.plan.enumeration import plan_tables, with_orders
 from foretrain.plan.plan import Offload, Plan, Recompute, Schedule, Sends, Sharding
 from foretrain.plan.study import Limit, Space, Study
@@ -20,8 +20,7 @@ from foretrain.workload.operator import Attention
 from foretrain.workload.parts.attention import Heads
 from foretrain.workload.parts.block import Block, Run
 from foretrain.workload.parts.ends import Embedding, LanguageHead
-from foretrain.workload.parts.experts import Experts
-from foretrain.workload.parts.feed_forward import FeedForward
+from foretrain.workload.parts.feed_forward import Experts, FeedForward
 from foretrain.workload.parts.language_model import Decoder, LanguageModel, decoder, language_model
 from foretrain.workload.workload import Workload
 from tests.builders import FABRIC, H100, NVLINK

@@ -35,12 +35,10 @@ from validation.software import PICTURES, SMALL, TEXTS
 
 from foretrain.app.engine import engine
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.evidence.fit import STEP, Ask, Fit, Predict, Rows, membership, refit, weights
-from foretrain.evidence.fit_runs import trainer_of
-from foretrain.evidence.free import Free
-from foretrain.evidence.judgement import folds_of, left_out, standard_error
-from foretrain.evidence.place import of_one_place, scatter
+from foretrain.evidence.fit import STEP, Ask, Fit, Free, Predict, Rows, membership, refit, weights
+from foretrain.evidence.result import folds_of, left_out, of_one_place, scatter, standard_error
 from foretrain.evidence.validate import Engine
+from foretrain.measured.lore import trainer_of
 from foretrain.study.coefficients import SHIPPED
 
 LEAST = 12

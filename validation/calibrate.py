@@ -31,8 +31,7 @@ from validation.parts.cold import FOLDS, HERE, publishers
 from validation.parts.families import kinds_of, model_of, precision_of
 
 from foretrain.app.engine import engine
-from foretrain.coefficients.calibration import Calibration
-from foretrain.coefficients.coefficient import Coefficient
+from foretrain.coefficients.coefficients import Calibration, Coefficient
 from foretrain.evidence.fit_runs import FitEngine, Fitting, fit_runs, fittable
 from foretrain.evidence.result import Calibrated
 from foretrain.measured.run import MeasuredRun

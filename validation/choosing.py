@@ -39,7 +39,7 @@ from foretrain.search.simple import complexity_of
 from foretrain.step.alternatives import climb
 from foretrain.step.price import price_plan
 from foretrain.study.coefficients import DEFAULT
-from foretrain.study.recipes import practised
+from foretrain.study.launch_files import practised
 
 RECORDED = Recorded(
     path=Path(__file__).parent / "recorded_choosing.toml",

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from validation.fitting.collectives import LEAST, NAMES, Timed, errors, fitted, predicted, quickest
 
-from foretrain.coefficients.coefficient import Coefficient
+from foretrain.coefficients.coefficients import Coefficient
 from foretrain.evidence.predict import CATALOGUE
 from foretrain.measured.place import exchange_case
 from foretrain.step.collective import PATTERNS, algorithms

@@ -31,7 +31,7 @@ from validation.parts.titan import (
     watts_of,
 )
 
-from foretrain.ensemble.pipelines import ALL_SHARED, DUPLICATE
+from foretrain.ensemble.across_nodes import ALL_SHARED, DUPLICATE
 
 RECORDED = Recorded(
     path=Path(__file__).parent / "recorded_ensemble.toml",

@@ -31,7 +31,7 @@ from foretrain.search.result import SearchResult
 from foretrain.search.search import search
 from foretrain.step.result import Ranked
 from foretrain.study.coefficients import DEFAULT
-from foretrain.study.recipes import recipes
+from foretrain.study.launch_files import recipes
 from foretrain.study.study import study_from
 from foretrain.study.trainers import trainer, trainers
 from foretrain.trainers.chosen import against

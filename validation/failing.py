@@ -21,7 +21,7 @@ from math import fsum, isclose
 from numpy.random import default_rng
 from validation.parts.claims import Claim, table
 
-from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes
+from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes
 from foretrain.jobs.active import Active
 from foretrain.jobs.generator import generate
 from foretrain.jobs.mix import JobSize, Length, Mix

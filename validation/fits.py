@@ -21,7 +21,7 @@ import numpy as np
 from validation.fitting.memory import PERCENTILES, ROUNDED, Need, need
 from validation.parts.tables import runs_of
 
-from foretrain.coefficients.memory import MemoryErrors
+from foretrain.coefficients.device import MemoryErrors
 from foretrain.errors import ForetrainError
 from foretrain.evidence.predict import CATALOGUE, predict
 from foretrain.measured.case import case_of

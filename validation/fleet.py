@@ -17,9 +17,9 @@ from validation.parts.record import README, Recorded, told
 from validation.parts.summitdev import DEVICES, DRAWS, FALLS, RULES, published, speed_ups, terms
 from validation.parts.tiny_ensembles import drawn, limited, shortest
 
+from foretrain.ensemble.costs import FleetTerms
 from foretrain.ensemble.course import Course
 from foretrain.ensemble.fleet import FleetCourses, fleet
-from foretrain.ensemble.terms import FleetTerms
 
 RECORDED = Recorded(
     path=Path(__file__).parent / "recorded_fleet.toml",

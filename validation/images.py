@@ -22,11 +22,9 @@ from validation.fitting.scores import Scored, anchored, score
 from validation.parts.cold import HERE, folds, judged, publishers
 from validation.parts.families import kinds_of
 
-from foretrain.coefficients.coefficient import Coefficient, Origin
-from foretrain.coefficients.coefficients import Coefficients
+from foretrain.coefficients.coefficients import Coefficient, Coefficients, Origin
 from foretrain.errors import ForetrainError
-from foretrain.evidence.fit import Fit, Observation, observation
-from foretrain.evidence.free import Free, free_of
+from foretrain.evidence.fit import Fit, Free, Observation, free_of, observation
 from foretrain.evidence.predict import CATALOGUE
 from foretrain.measured.case import Case, case_of
 from foretrain.measured.lore import UPDATES

@@ -38,7 +38,7 @@ from validation.parts.tables import runs_of
 from foretrain.errors import ForetrainError
 from foretrain.evidence.predict import predict
 from foretrain.measured.coverage import NotCovered
-from foretrain.measured.peak import counted_of
+from foretrain.measured.lore import counted_of
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.study.coefficients import DEFAULT, PRIORS
 from foretrain.study.measurements import read_runs

@@ -27,8 +27,7 @@ from benchmarks.tenth import chooser
 import foretrain
 from foretrain.answers import entry_of
 from foretrain.errors import ForetrainError
-from foretrain.show.document import document
-from foretrain.show.provenance import of_study, provenance
+from foretrain.show.document import document, of_study, provenance
 
 ROOT = Path(__file__).parents[1]
 TITLED = re.compile(r'^ *```toml title="([^"]+)"\n(.*?)^ *```$', re.DOTALL | re.MULTILINE)

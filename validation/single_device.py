@@ -19,7 +19,7 @@ import numpy as np
 from validation.fitting.images import Measured, benches_of, left_out
 
 from foretrain.errors import ForetrainError
-from foretrain.evidence.free import Free, free_of
+from foretrain.evidence.fit import Free, free_of
 from foretrain.evidence.predict import CATALOGUE
 from foretrain.measured.case import Case, case_of
 from foretrain.measured.coverage import blanks

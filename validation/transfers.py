@@ -29,8 +29,7 @@ from validation.fitting.transfers import Missed, as_known, learned, missed, with
 from validation.parts.claims import Claim, table
 from validation.parts.cold import FOLDS
 
-from foretrain.coefficients.coefficient import Coefficient
-from foretrain.coefficients.links import TransferErrors
+from foretrain.coefficients.coefficients import Coefficient, TransferErrors
 from foretrain.study.coefficients import DEFAULT, PRIORS
 
 MEDIAN = 0.12

@@ -24,8 +24,7 @@ from validation.parts.cold import folds, judged
 from validation.parts.families import family_of, generation_of
 
 from foretrain.app.engine import engine
-from foretrain.coefficients.calibration import Calibration
-from foretrain.coefficients.coefficient import Coefficient, Origin
+from foretrain.coefficients.coefficients import Calibration, Coefficient, Origin
 from foretrain.coefficients.intervals import KINDS, covered
 from foretrain.coefficients.uncertainty import Fitted
 from foretrain.evidence.validate import Engine

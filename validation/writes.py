@@ -32,7 +32,7 @@ from typer.models import OptionInfo
 
 from foretrain.app.commands.ensemble import ensemble
 from foretrain.app.main import app
-from foretrain.study import writing
+from foretrain.study import files as writing
 
 ROOT = Path(__file__).parents[1]
 KILLS = 20

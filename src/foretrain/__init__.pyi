@@ -17,15 +17,15 @@ from foretrain.ensemble.nodes.groups import NodeGroups as NodeGroups
 from foretrain.ensemble.nodes.leader import Leader as Leader
 from foretrain.ensemble.nodes.pipeline import input_pipeline as input_pipeline
 from foretrain.ensemble.result import EnsembleRan as EnsembleRan
-from foretrain.ensemble.run.energy import EnergyMeter as EnergyMeter
-from foretrain.ensemble.terms import FleetTerms as FleetTerms
+from foretrain.ensemble.run.machine import EnergyMeter as EnergyMeter
+from foretrain.ensemble.costs import FleetTerms as FleetTerms
 from foretrain.ensemble.train import ensemble_run as ensemble_run
 from foretrain.errors import (
     ForetrainError as ForetrainError,
     InputError as InputError,
     NoPlanFits as NoPlanFits,
 )
-from foretrain.evidence.anchor import anchored as anchored
+from foretrain.evidence.calibrate import anchored as anchored
 from foretrain.evidence.calibrate import calibrate as calibrate
 from foretrain.evidence.result import Calibrated as Calibrated
 from foretrain.evidence.validate import Validation as Validation, validate as validate
@@ -55,9 +55,9 @@ from foretrain.step.estimate import estimate as estimate
 from foretrain.step.pair import MixedResult as MixedResult
 from foretrain.step.result import Estimate as Estimate
 from foretrain.study.collective_study import read_collective_study as read_collective_study
-from foretrain.study.calibration import read_calibration as read_calibration
+from foretrain.study.coefficients import read_calibration as read_calibration
 from foretrain.study.ensemble_study import read_ensemble_study as read_ensemble_study
-from foretrain.study.entries import CatalogueResult as CatalogueResult
+from foretrain.study.catalogue import CatalogueResult as CatalogueResult
 from foretrain.study.launch_files import (
     LaunchFile as LaunchFile,
     read_launch_files as read_launch_files,
@@ -127,7 +127,7 @@ from foretrain.queueing.step_fit import (
 from foretrain.queueing.steps import (
     TimedStep as TimedStep,
 )
-from foretrain.study.profiles import (
+from foretrain.study.scale_sections import (
     read_profile as read_profile,
     write_profile as write_profile,
 )

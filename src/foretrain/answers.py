@@ -115,7 +115,7 @@ ANSWERS: Final = (
     Answer(
         "catalogue",
         "app.catalogue",
-        "study.entries:CatalogueResult",
+        "study.catalogue:CatalogueResult",
         "app.report_catalogue:catalogue_report",
     ),
     Answer("doctor", "app.doctor", "app.doctor:Diagnosis", "app.doctor:doctor_report"),

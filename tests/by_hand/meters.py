@@ -10,8 +10,7 @@ from functools import cache
 import numpy as np
 
 from foretrain.cluster.cluster import Cluster, Host
-from foretrain.cluster.device import Device, Peak
-from foretrain.cluster.link import Level, Link, Technology
+from foretrain.cluster.device import Device, Level, Link, Peak, Technology
 from foretrain.plan.table import table_of
 from foretrain.step import compute
 from foretrain.step.held import hold
@@ -19,7 +18,7 @@ from foretrain.step.memory import host_total, stage_memory
 from foretrain.step.rates import CALLS
 from foretrain.step.setting import setting
 from foretrain.step.step import factors, order_columns, stage_columns, step
-from foretrain.step.tiles import Tile
+from foretrain.step.work import Tile
 from foretrain.study.coefficients import DEFAULT
 
 QUICK = 2.0**800

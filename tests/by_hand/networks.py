@@ -9,8 +9,7 @@ from functools import cache
 from foretrain.workload.parts.attention import Heads
 from foretrain.workload.parts.block import Block, Run
 from foretrain.workload.parts.ends import Embedding, LanguageHead
-from foretrain.workload.parts.experts import Experts
-from foretrain.workload.parts.feed_forward import FeedForward
+from foretrain.workload.parts.feed_forward import Experts, FeedForward
 from foretrain.workload.parts.language_model import LanguageModel, language_model
 from foretrain.workload.workload import Workload
 

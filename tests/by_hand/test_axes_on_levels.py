@@ -14,7 +14,7 @@ from tests.by_hand.clock import priced
 from tests.by_hand.networks import network
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.link import Level
+from foretrain.cluster.device import Level
 from foretrain.plan.plan import AXES, ContextExchange, Plan, Sharding
 from foretrain.step.setting import setting
 from foretrain.step.step import step_times

@@ -12,7 +12,7 @@ from tests.by_hand.networks import network
 from tests.by_hand.written import FIRST, HALVES, LAST, WHOLE
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.link import Level, Technology
+from foretrain.cluster.device import Level, Technology
 from foretrain.plan.plan import ContextExchange, Plan, Sharding
 from foretrain.step.setting import setting
 

@@ -15,7 +15,7 @@ from tests.step.strategies.policies import PICTURED, POLICIES
 from foretrain.plan.plan import ChannelSplit, Plan, Sharding
 from foretrain.plan.table import table_of
 from foretrain.step.strategies import share_of
-from foretrain.workload.convolution.picture import Window, square
+from foretrain.workload.convolution.operators import Window, square
 from foretrain.workload.convolution.trunk import Trunk
 from foretrain.workload.graph import operators_of
 from foretrain.workload.workload import Workload

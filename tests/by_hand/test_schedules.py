@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from foretrain.plan.plan import Schedule, Sends
-from foretrain.step.simulation.step import simulate
+from foretrain.step.simulated_step import simulate
 from foretrain.step.timeline import StageTimes, StepTimes, closed_step
 
 # A forward pass of 2 s and a backward pass of 5 s, of which gradients of weights take 2; three

@@ -10,7 +10,7 @@ from tests.by_hand.written import ALONE, BLOCK, CORE, FIRST, LAST, PRODUCTS, WHO
 from foretrain.plan.plan import Plan, Recompute, Sharding
 from foretrain.step.price import model_flop, recomputed_flop
 from foretrain.step.rates import CALLS
-from foretrain.workload.convolution.picture import Window, square
+from foretrain.workload.convolution.operators import Window, square
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 from foretrain.workload.gradients import CODECS, top
 from foretrain.workload.operator import Attention

@@ -2,7 +2,7 @@
 
 import pytest
 
-from foretrain.cluster.fewer import even, fewer
+from foretrain.cluster.offer import even, fewer
 from foretrain.errors import InputError
 from foretrain.study.study import study_from
 

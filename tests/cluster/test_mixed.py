@@ -5,7 +5,7 @@ from tests.builders import FABRIC, NVLINK
 from tests.mixed_studies import kind, two
 from tests.small import ETHERNET
 
-from foretrain.cluster.link import Level
+from foretrain.cluster.device import Level
 from foretrain.cluster.mixed import alike, dollars, slower, watts
 from foretrain.errors import InputError
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from foretrain.coefficients.coefficient import Origin
-from foretrain.coefficients.coefficients import coefficients_of, names
+from foretrain.coefficients.coefficients import Origin, coefficients_of, names
 from foretrain.errors import InputError
 from foretrain.study.coefficients import DEFAULT, PRIORS, SHIPPED
 

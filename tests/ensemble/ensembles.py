@@ -1,6 +1,6 @@
 """Ensembles for the tests of courses."""
 
-from foretrain.ensemble.terms import FleetTerms
+from foretrain.ensemble.costs import FleetTerms
 from foretrain.measured.members import Ensemble, Member
 
 

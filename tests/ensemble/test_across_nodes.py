@@ -6,9 +6,16 @@ from hypothesis import strategies as some
 from tests.ensemble.settings import COSTS, any_nodes, nodes_of
 from tests.examples import few
 
-from foretrain.ensemble.across_nodes import AcrossNodes, estimate_pipeline, preparation_rate
+from foretrain.ensemble.across_nodes import (
+    ALL_SHARED,
+    DUPLICATE,
+    MULTI_BROADCAST,
+    PIPELINES,
+    AcrossNodes,
+    estimate_pipeline,
+    preparation_rate,
+)
 from foretrain.ensemble.costs import Cores, ExchangeCosts
-from foretrain.ensemble.pipelines import ALL_SHARED, DUPLICATE, MULTI_BROADCAST, PIPELINES
 from foretrain.errors import InputError
 
 KINDS = some.sampled_from(list(PIPELINES.values()))

@@ -10,9 +10,9 @@ from tests.ensemble.ensembles import terms
 from tests.examples import few
 from validation.parts.tiny_ensembles import drawn
 
+from foretrain.ensemble.costs import FleetTerms
 from foretrain.ensemble.course import Course, legs
 from foretrain.ensemble.fleet import fleet, fleet_g
-from foretrain.ensemble.terms import FleetTerms
 
 cases = st.integers(0, 2**32).map(drawn)
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretrain.ensemble.forecast import Trains, Way, forecast, on_one_node
-from foretrain.ensemble.sharing import loading
+from foretrain.ensemble.one_node import Trains, Way, forecast, on_one_node
+from foretrain.ensemble.plan import loading
 from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import HandingCosts, Input, Probed, SampleCosts, StepCosts
 

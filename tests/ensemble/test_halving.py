@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretrain.ensemble.halving import RungShare, SuccessiveHalving, shares
+from foretrain.ensemble.waves import RungShare, SuccessiveHalving, shares
 from foretrain.errors import InputError
 
 TWICE = SuccessiveHalving(rungs=(1, 3))

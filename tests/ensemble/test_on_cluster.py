@@ -10,8 +10,8 @@ from tests.examples import few
 
 from foretrain.ensemble.costs import Cores, ExchangeCosts
 from foretrain.ensemble.one_node import MeasuredLoaders
+from foretrain.ensemble.plan import CLOSE
 from foretrain.ensemble.shared_input import OnCluster, choose_input
-from foretrain.ensemble.sharing import CLOSE
 from foretrain.errors import InputError
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from foretrain.ensemble.pipelines import (
+from foretrain.ensemble.across_nodes import (
     ALL_SHARED,
     DUPLICATE,
     MULTI_BROADCAST,

@@ -1,6 +1,6 @@
 from dataclasses import dataclass
 
-from foretrain.ensemble.sharing import preferred, worth_sharing
+from foretrain.ensemble.plan import preferred, worth_sharing
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretrain.ensemble.terms import extrapolated, profile_counts, rates_on
+from foretrain.ensemble.costs import extrapolated, profile_counts, rates_on
 from foretrain.measured.members import Member
 
 

@@ -11,9 +11,8 @@ from foretrain.errors import InputError, NoPlanFits
 from foretrain.jobs.curves import curve_of
 from foretrain.jobs.report import simulate_report
 from foretrain.jobs.simulate import simulate
-from foretrain.show.document import document
+from foretrain.show.document import document, provenance
 from foretrain.show.page import page
-from foretrain.show.provenance import provenance
 from foretrain.show.terminal import drawn
 from foretrain.study.queue_study import read_queue_study
 

@@ -7,7 +7,7 @@ from tests.ensemble.settings import COSTS, any_costs
 from tests.ensemble.test_one_node import NOTHING, PICTURES, RING, node
 
 from foretrain.ensemble.one_node import MeasuredLoaders, private_loaders, shared_stream
-from foretrain.ensemble.sharing import advise_sharing, least_members
+from foretrain.ensemble.plan import advise_sharing, least_members
 
 
 def test_eight_members_on_two_cores_should_share():

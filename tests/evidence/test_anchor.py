@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from tests import small
 from tests.examples import few
 
-from foretrain.coefficients.coefficient import Origin
+from foretrain.coefficients.coefficients import Origin
 from foretrain.coefficients.intervals import after_anchor
 from foretrain.errors import InputError
-from foretrain.evidence.anchor import WIDTHS, anchor, anchored
-from foretrain.evidence.place import FACTOR
+from foretrain.evidence.calibrate import WIDTHS, anchor, anchored
+from foretrain.evidence.result import FACTOR
 from foretrain.plan.plan import Recompute
 from foretrain.plan.study import Space
 from foretrain.step.estimate import estimate

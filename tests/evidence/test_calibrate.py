@@ -6,11 +6,11 @@ import pytest
 from tests.small import gpt_study
 from tests.tables import published
 
-from foretrain.coefficients.coefficient import Origin
+from foretrain.coefficients.coefficients import Origin
 from foretrain.errors import InputError
 from foretrain.evidence.calibrate import calibrate
+from foretrain.evidence.fit import free_of
 from foretrain.evidence.fit_runs import Fitting, fit_runs, fittable, observed
-from foretrain.evidence.free import free_of
 from foretrain.evidence.predict import CATALOGUE
 from foretrain.measured.case import case_of
 from foretrain.measured.run import Subject

@@ -6,10 +6,25 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from foretrain.coefficients.coefficient import Coefficient, Origin
+from foretrain.coefficients.coefficients import Coefficient, Origin
 from foretrain.errors import InputError
-from foretrain.evidence.fit import BEND, NOISE, PACE, Rows, fit, membership, noisy, refit, weights
-from foretrain.evidence.free import EDGE, FARTHEST, TENTH, Free, free_of, values_of
+from foretrain.evidence.fit import (
+    BEND,
+    EDGE,
+    FARTHEST,
+    NOISE,
+    PACE,
+    TENTH,
+    Free,
+    Rows,
+    fit,
+    free_of,
+    membership,
+    noisy,
+    refit,
+    values_of,
+    weights,
+)
 
 
 def coefficient(value, low, high, unit="1"):

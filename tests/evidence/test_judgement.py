@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretrain.evidence.fit import Rows, fit, membership
-from foretrain.evidence.free import TENTH
-from foretrain.evidence.judgement import FEWEST, FOLDS, causes, deviations, folds_of, left_out
+from foretrain.evidence.fit import TENTH, Rows, fit, membership
+from foretrain.evidence.result import FEWEST, FOLDS, causes, deviations, folds_of, left_out
 
 seconds = st.floats(1e-3, 1e3)
 

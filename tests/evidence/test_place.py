@@ -10,7 +10,7 @@ from tests.tables import published
 
 from foretrain.evidence.calibrate import calibrate
 from foretrain.evidence.fit import Fit, Rows, refit
-from foretrain.evidence.place import (
+from foretrain.evidence.result import (
     BELIEVED,
     FACTOR,
     OWN,

@@ -9,9 +9,8 @@ import pytest
 from tests import builders
 from tests.show.test_page import outline
 
-from foretrain.evidence.report import BY, errors_by, validation_report
+from foretrain.evidence.report import BY, COLOURS, REST, errors_by, scatter, validation_report
 from foretrain.evidence.report import WORST_OF_A_PAGE as WORST
-from foretrain.evidence.scatter import COLOURS, REST, scatter
 from foretrain.evidence.validate import Validation
 from foretrain.show.page import page as page_of
 from foretrain.show.report import Drawing

@@ -7,7 +7,7 @@ them is known from the pattern.
 from collections import Counter
 
 from foretrain.plan.table import table_of
-from foretrain.step.collectives.dispatch import distinct_share
+from foretrain.step.collectives.exchanges import distinct_share
 from foretrain.step.placements import replicas_of
 from foretrain.step.setting import Holding
 from foretrain.step.strategies import parameter_transfers_of, share_of, transfers_of

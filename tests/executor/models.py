@@ -2,13 +2,12 @@
 
 from tests.executor.networks import Pictures
 
-from foretrain.workload.convolution.picture import Picture, Window
+from foretrain.workload.convolution.operators import Picture, Window
 from foretrain.workload.convolution.trunk import Trunk
 from foretrain.workload.parts.attention import Heads
 from foretrain.workload.parts.block import Block, Run
 from foretrain.workload.parts.ends import Embedding, LanguageHead
-from foretrain.workload.parts.experts import Experts
-from foretrain.workload.parts.feed_forward import FeedForward
+from foretrain.workload.parts.feed_forward import Experts, FeedForward
 from foretrain.workload.parts.language_model import LanguageModel
 
 

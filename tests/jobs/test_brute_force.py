@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.jobs.runs import dispatched, job, rigid_trace, trace
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.jobs.hazard import Hazard, Survival
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.aware import aware

@@ -2,7 +2,7 @@
 
 import pytest
 
-from foretrain.cluster.fleet import Fleet, Nodes
+from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.jobs.result import JobCounts, PartyResult
 from foretrain.jobs.summary import PARTS, RunSummary, pair, policy_result
 

@@ -13,7 +13,7 @@ from tests.examples import few
 from tests.jobs.runs import job, trace
 from validation.failing import Auditor
 
-from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes
+from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes
 from foretrain.errors import InputError
 from foretrain.jobs import run as runs
 from foretrain.jobs.nodes import NodePool, packed

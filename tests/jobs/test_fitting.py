@@ -2,7 +2,7 @@
 
 from tests.jobs.runs import job, trace
 
-from foretrain.cluster.fleet import Fleet, Nodes, fleet
+from foretrain.cluster.mixed import Fleet, Nodes, fleet
 from foretrain.jobs.admission import room, that_fit
 from foretrain.measured.job import Log
 

@@ -2,7 +2,7 @@
 
 from tests.jobs.runs import job, rigid_trace, trace
 
-from foretrain.cluster.fleet import Fleet, Nodes, fleet
+from foretrain.cluster.mixed import Fleet, Nodes, fleet
 from foretrain.jobs.outcomes import Watch
 from foretrain.jobs.run import run
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.jobs.policies.divided import job
 from tests.jobs.runs import job as rigid_job
 
-from foretrain.cluster.fleet import Fleet, Nodes
+from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.kinds import filled, only_kind, rates, steps_left, water_level

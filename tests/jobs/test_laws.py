@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.jobs.runs import job, trace
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.events import Events
 from foretrain.jobs import simulation
 from foretrain.jobs.policies.table import POLICIES

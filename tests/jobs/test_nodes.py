@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.jobs.runs import job, rigid_trace, trace
 
-from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes, fleet
+from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.admission import Admission, partitioned
 from foretrain.jobs.nodes import Fragmentation, NodePool, NodeRoom, packed, racks, spread, stranded

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.fifo import fifo
 from foretrain.jobs.policies.gittins import las

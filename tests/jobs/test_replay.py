@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.jobs.runs import rigid_trace
 
-from foretrain.cluster.fleet import Fleet, Nodes, fleet
+from foretrain.cluster.mixed import Fleet, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.generator import generate
 from foretrain.jobs.mix import JobSize, Length, Mix

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.jobs.report import responses, simulate_report, speed
 from foretrain.jobs.simulate import simulate
 from foretrain.measured.job import Job, Log, Trace
 from foretrain.measured.queue_study import QueueStudy, Target, TargetQuantity
+from foretrain.show.document import provenance
 from foretrain.show.page import page
-from foretrain.show.provenance import provenance
 from foretrain.show.terminal import drawn
 from foretrain.throughput import rigid
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests import examples
 
-from foretrain.cluster.fleet import Fleet, Nodes, fleet
+from foretrain.cluster.mixed import Fleet, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.nodes import NodePool, packed
 from foretrain.jobs.policies.equal import gandiva_fair

@@ -6,7 +6,7 @@ import pytest
 
 from foretrain.app.engine import processes
 from foretrain.app.kept import Kept
-from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes, fleet
+from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.report import capacity_table
 from foretrain.jobs.simulate import simulate

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.errors import InputError
 from foretrain.jobs import simulation
 from foretrain.jobs.ordered import OrderedDispatcher

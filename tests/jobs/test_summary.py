@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.jobs.runs import job, rigid_trace, trace
 
-from foretrain.cluster.fleet import Fleet, Nodes, fleet
+from foretrain.cluster.mixed import Fleet, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.run import run
 from foretrain.jobs.summary import summary

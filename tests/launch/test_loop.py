@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 from tests.needs import needs_command, needs_installed
 
-from foretrain.coefficients.calibration import Calibration
+from foretrain.coefficients.coefficients import Calibration
 from foretrain.evidence.calibrate import calibrate
 from foretrain.launch.log import steady, timed_lines
 from foretrain.search.export import export
 from foretrain.search.import_files import import_, with_asked
 from foretrain.step.estimate import estimate
-from foretrain.study.launch_files import read_launch_files
-from foretrain.study.logs import read_log
+from foretrain.study.launch_files import read_launch_files, read_log
 
 LOOP = Path(__file__).parents[2] / "examples" / "loop"
 ON = "two-processor-cores"

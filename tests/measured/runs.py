@@ -7,7 +7,7 @@ from foretrain.measured.coverage import Assumptions, circumstances_of
 from foretrain.measured.place import Catalogue
 from foretrain.measured.run import MeasuredRun, Place, RunLayout, Subject, TableKind, TrainedNetwork
 from foretrain.study.catalogue import cluster, device
-from foretrain.study.recipes import recipes
+from foretrain.study.launch_files import recipes
 from foretrain.study.trainers import trainers
 from foretrain.trainers.trainer import recognised
 from foretrain.trainers.vocabulary import OPTIONS

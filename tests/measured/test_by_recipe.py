@@ -6,15 +6,15 @@ import pytest
 from tests.measured.runs import CATALOGUE, GPT
 
 from foretrain.errors import InputError
-from foretrain.measured.by_recipe import by_recipe
 from foretrain.measured.case import circumstances_of
 from foretrain.measured.coverage import Assumptions
+from foretrain.measured.recipe import by_recipe
 from foretrain.measured.run import (
     Place,
     RunLayout,
     TrainedNetwork,
 )
-from foretrain.study.recipes import recipes
+from foretrain.study.launch_files import recipes
 from foretrain.study.trainers import trainers
 from foretrain.trainers.recipes import nearest
 from foretrain.trainers.trainer import recognised

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from tests.measured.runs import GPT, RESNET, case
 
-from foretrain.measured.policies import stage_of
+from foretrain.measured.degrees import stage_of
 from foretrain.plan.plan import Sharding
 
 

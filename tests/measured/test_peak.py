@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.measured.runs import GPT
 
-from foretrain.measured.peak import MemoryCount, counted_of, share
+from foretrain.measured.lore import MemoryCount, counted_of, share
 
 
 @pytest.mark.parametrize(

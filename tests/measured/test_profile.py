@@ -7,7 +7,7 @@ import pytest
 from tests.recorded_steps import FORWARD, PROFILE, PULL, STEP
 
 from foretrain.errors import InputError
-from foretrain.measured.profile import RecordedStep, StepResource
+from foretrain.measured.scale_study import RecordedStep, StepResource
 
 
 def test_a_step_lasts_from_its_first_start_to_its_last_end():

@@ -9,7 +9,7 @@ from foretrain.measured import recipe, tuning
 from foretrain.measured.coverage import Assumptions, NotCovered
 from foretrain.measured.run import Place, RunLayout, Subject, TableKind, TrainedNetwork
 from foretrain.plan.plan import Offload
-from foretrain.workload.eager import Loss
+from foretrain.workload.execution import Loss
 from foretrain.workload.library.entries import build
 from foretrain.workload.trainable import WeightStorage
 from foretrain.workload.workload import Optimizer, Precision

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.small import cluster
 
-from foretrain.cluster.link import Level, Link, Technology
+from foretrain.cluster.device import Level, Link, Technology
 from foretrain.plan.enumeration import ORDERS, first_order, order_counts, with_orders
 from foretrain.plan.plan import AXES, Plan
 from foretrain.plan.study import Space

@@ -7,7 +7,7 @@ on, layers for pipelines; hybrids have the product of two. What is refused names
 import pytest
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.link import Level, Link, Technology
+from foretrain.cluster.device import Level, Link, Technology
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import ChannelSplit, Plan
 from foretrain.study.catalogue import cluster

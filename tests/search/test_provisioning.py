@@ -12,7 +12,7 @@ from foretrain.errors import InputError
 from foretrain.plan.study import Objective
 from foretrain.search.report.search import worth
 from foretrain.search.search import search
-from foretrain.show.provenance import of_study
+from foretrain.show.document import of_study
 from foretrain.study.coefficients import DEFAULT
 
 FAST = cluster(nodes=4, node_devices=4)

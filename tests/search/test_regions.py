@@ -17,13 +17,12 @@ from foretrain.search.regions import divided, even_only, regions_of, survey
 from foretrain.search.table import valued
 from foretrain.step.held import hold
 from foretrain.step.input import with_input
-from foretrain.step.memory import heaviest_total
-from foretrain.step.room import room
+from foretrain.step.memory import heaviest_total, room
 from foretrain.step.setting import setting
 from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT
 from foretrain.trainers.software import SHARED, Software
-from foretrain.workload.eager import Kernels, Loss
+from foretrain.workload.execution import Kernels, Loss
 
 SOME = 1_500
 """Plans of a random study, at most."""

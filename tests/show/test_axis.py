@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from foretrain.show.axis import PlotAxis, axis_of
+from foretrain.show.charts import PlotAxis, axis_of
 from foretrain.units import SECONDS
 
 times = some.floats(min_value=1e-3, max_value=1e5)

@@ -11,8 +11,7 @@ from foretrain.evidence.validate import validate
 from foretrain.plan.plan import Recompute, Sharding
 from foretrain.plan.study import Space
 from foretrain.search.search import search
-from foretrain.show.document import document
-from foretrain.show.provenance import of_study, provenance
+from foretrain.show.document import document, of_study, provenance
 from foretrain.step.estimate import estimate
 
 ENVELOPE = "schema foretrain inputs coefficients"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from foretrain.show.lines import scaling
+from foretrain.show.charts import scaling
 
 
 def points(line):

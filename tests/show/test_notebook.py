@@ -68,7 +68,7 @@ def test_a_dictionary_is_the_document(answers, verb):
 
 
 def test_without_pandas_one_line_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("foretrain.show.notebook.find_spec", lambda _name: None)
+    monkeypatch.setattr("foretrain.show.document.find_spec", lambda _name: None)
     with pytest.raises(InputError, match="pip install pandas"):
         builders.estimate().to_pandas()
 

@@ -11,7 +11,7 @@ from tests import builders
 from foretrain.cluster.offer import Offer
 from foretrain.plan.study import Limit, Objective
 from foretrain.search.report.search import search_report
-from foretrain.show.axis import SHADES
+from foretrain.show.charts import SHADES
 from foretrain.show.page import page as page_of
 from foretrain.show.report import ReportSection
 from foretrain.show.table import Column, Table

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from tests import small
 
-from foretrain.evidence.anchor import WIDTHS, anchored
+from foretrain.evidence.calibrate import WIDTHS, anchored
 from foretrain.plan.study import Space
-from foretrain.show.provenance import of_study
+from foretrain.show.document import of_study
 from foretrain.study.coefficients import SHIPPED
 
 STUDY = small.llama_study(space=Space(micro_batch=(1,)))

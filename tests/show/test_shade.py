@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as some
 
-from foretrain.show.axis import SHADES, amounts, distances
+from foretrain.show.charts import SHADES, amounts, distances
 
 values = some.lists(some.floats(min_value=0, max_value=1e9), min_size=1)
 

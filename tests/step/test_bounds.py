@@ -10,7 +10,7 @@ from tests.random_models import decoders
 from tests.random_studies import studies
 from tests.small import cluster, expert_study, gpt_study, llama_study, long_study
 
-from foretrain.cluster.link import Link, Technology
+from foretrain.cluster.device import Link, Technology
 from foretrain.plan.choices import PARAMETERS, STAGES, question_of
 from foretrain.plan.enumeration import degrees, grown, most, with_choices, with_layers, with_orders
 from foretrain.search.regions import gradients_wait

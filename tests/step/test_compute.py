@@ -15,8 +15,7 @@ from foretrain.step.compute import USUAL, operator_times, product_time, slowest,
 from foretrain.step.picture_rates import PictureRates
 from foretrain.step.rates import Rates
 from foretrain.step.strategies.strategy import Share
-from foretrain.step.tiles import FILL, TILES, Tile, Tiling
-from foretrain.step.work import DeviceWork
+from foretrain.step.work import FILL, TILES, DeviceWork, Tile, Tiling
 from foretrain.workload.graph import Layer, Model, operators_of
 from foretrain.workload.operator import Matrices, Operator, OperatorKind, Reach, Size, matmul
 from foretrain.workload.workload import Precision

@@ -17,8 +17,8 @@ from foretrain.step.picture_kernels import (
     of_family,
 )
 from foretrain.step.picture_rates import PictureRates
-from foretrain.step.tiles import Tile, Tiling
-from foretrain.workload.convolution.picture import Window, square
+from foretrain.step.work import Tile, Tiling
+from foretrain.workload.convolution.operators import Window, square
 from foretrain.workload.convolution.trunk import Trunk
 from foretrain.workload.graph import Model, operators_of
 from foretrain.workload.library.entries import build

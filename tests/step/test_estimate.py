@@ -17,7 +17,7 @@ from tests.small import (
     with_memory,
 )
 
-from foretrain.cluster.link import Level
+from foretrain.cluster.device import Level
 from foretrain.cluster.offer import Offer
 from foretrain.coefficients.uncertainty import Covers
 from foretrain.errors import InputError

@@ -12,7 +12,7 @@ from tests.small import gpt, mixture
 
 from foretrain.plan.plan import Plan
 from foretrain.plan.table import table_of
-from foretrain.step.parts import OF_EXPERTS, READS, by_layer, parts_of
+from foretrain.step.setting import OF_EXPERTS, READS, by_layer, parts_of
 from foretrain.step.strategies import share_of
 from foretrain.workload.graph import operators_of
 from foretrain.workload.workload import Precision

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foretrain.coefficients.memory import MemoryErrors
+from foretrain.coefficients.device import MemoryErrors
 from foretrain.plan.plan import Plan, Recompute, Sharding
 from foretrain.plan.table import table_of
 from foretrain.step.held import hold
@@ -18,7 +18,7 @@ from foretrain.step.setting import setting
 from foretrain.study.catalogue import cluster
 from foretrain.study.coefficients import DEFAULT
 from foretrain.trainers.software import Software
-from foretrain.workload.eager import Kernels, Loss
+from foretrain.workload.execution import Kernels, Loss
 from foretrain.workload.library.entries import build
 from foretrain.workload.workload import Workload
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from foretrain.step.picture_rates import picture_rates
-from foretrain.step.tiles import best_share
+from foretrain.step.work import best_share
 from foretrain.study.catalogue import device
 from foretrain.study.coefficients import PRIORS
 from foretrain.trainers.software import SHARED

@@ -9,7 +9,7 @@ from tests.random_nouns import devices
 
 from foretrain.errors import InputError
 from foretrain.step.rates import flash_share, flop_of_one, rates
-from foretrain.step.tiles import peak
+from foretrain.step.work import peak
 from foretrain.study.catalogue import device
 from foretrain.study.coefficients import DEFAULT
 from foretrain.trainers.software import AttentionKernel, Execution, Software

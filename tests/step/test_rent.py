@@ -13,7 +13,7 @@ from foretrain.search.report import ranking
 from foretrain.search.report.search import search_report
 from foretrain.show.page import page as page_of
 from foretrain.show.terminal import drawn
-from foretrain.step import facts, rent
+from foretrain.step import facts
 
 DGX = builders.study().cluster
 SMALL = replace(part(DGX, 32), name="small", price=None)
@@ -29,33 +29,33 @@ def result():
 
 
 def test_choice_names_every_cluster_with_its_numbers_of_nodes():
-    assert rent.choice(OFFERS) == "16, 32 or 64 nodes of dgx-h100; 8 to 32 nodes of small"
+    assert facts.choice(OFFERS) == "16, 32 or 64 nodes of dgx-h100; 8 to 32 nodes of small"
 
 
 def test_offers_of_one_name_are_told_together():
     halves = (Offer(cluster=DGX, nodes=(64,)), Offer(cluster=part(DGX, 48), nodes=(48,)))
-    assert rent.choice(halves) == "48 or 64 nodes of dgx-h100"
+    assert facts.choice(halves) == "48 or 64 nodes of dgx-h100"
 
 
 def test_many_clusters_are_counted():
     many = [Offer(cluster=replace(DGX, name=f"c{each}"), nodes=(64,)) for each in range(7)]
-    assert rent.choice(many) == "64 nodes of c0, c1, c2, c3 or 3 other clusters"
+    assert facts.choice(many) == "64 nodes of c0, c1, c2, c3 or 3 other clusters"
 
 
 def test_home_of_a_plan_is_the_cluster_that_it_rents():
-    assert rent.home(STUDY, replace(BEST, nodes=16)).cluster == part(DGX, 16)
-    assert rent.home(STUDY, replace(BEST, cluster="small", nodes=16)).cluster == part(SMALL, 16)
-    assert rent.home(builders.study(), BEST) == builders.study()
+    assert facts.home(STUDY, replace(BEST, nodes=16)).cluster == part(DGX, 16)
+    assert facts.home(STUDY, replace(BEST, cluster="small", nodes=16)).cluster == part(SMALL, 16)
+    assert facts.home(builders.study(), BEST) == builders.study()
 
 
 def test_best_plan_tells_what_to_rent_and_what_an_hour_costs():
-    [fact] = facts.rented(STUDY, BEST)
+    [fact] = facts.to_rent(STUDY, BEST)
     assert (fact.label, fact.text) == ("Rent", "64 nodes of dgx-h100")
     assert fact.more == "512 x h100-sxm-80gb, 74.5 GiB each; 1.28 kUSD/h"
 
 
 def test_study_without_a_choice_tells_its_cluster_alone():
-    assert facts.rented(builders.study(), BEST) == ()
+    assert facts.to_rent(builders.study(), BEST) == ()
     assert facts.question(builders.study())[-1].text == "64 nodes of dgx-h100"
 
 

@@ -6,8 +6,16 @@ from hypothesis import strategies as st
 from tests.small import gpt_study, loose
 
 from foretrain.plan.study import Limit
-from foretrain.step.memory import holding, probability
-from foretrain.step.room import MEMORY, MEMORY_LIMIT, RISK, room, rooms, safe
+from foretrain.step.memory import (
+    MEMORY,
+    MEMORY_LIMIT,
+    RISK,
+    holding,
+    probability,
+    room,
+    rooms,
+    safe,
+)
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import DEFAULT
 

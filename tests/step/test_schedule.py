@@ -19,7 +19,7 @@ from tests.pipelines import positive, stage_times, step_times, steps
 from foretrain.plan.plan import Schedule, Sends
 from foretrain.step.schedule import Step, exposed_reduction, seconds, step
 from foretrain.step.schedules.stages import Passing, Stages
-from foretrain.step.simulation.step import simulate
+from foretrain.step.simulated_step import simulate
 from foretrain.step.timeline import closed_form, closed_step
 
 

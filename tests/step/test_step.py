@@ -7,8 +7,7 @@ import pytest
 from tests.step.prices import parts, seconds
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.device import Device, Peak
-from foretrain.cluster.link import Level, Link, Technology
+from foretrain.cluster.device import Device, Level, Link, Peak, Technology
 from foretrain.plan.plan import Plan, Recompute, Sends, Sharding
 from foretrain.plan.table import table_of
 from foretrain.step.held import hold

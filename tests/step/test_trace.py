@@ -10,7 +10,7 @@ import pytest
 
 from foretrain.plan.plan import Schedule, Sends
 from foretrain.step.estimate import estimate
-from foretrain.step.simulation.step import simulate
+from foretrain.step.simulated_step import simulate
 from foretrain.step.software import study_setting
 from foretrain.step.timeline import StageTimes, StepTimes
 from foretrain.step.trace import (

@@ -3,7 +3,7 @@
 import pytest
 
 from foretrain import InputError, estimate, read_study
-from foretrain.study.asked import devices_section
+from foretrain.study.spoken import devices_section
 from foretrain.study.study import study_from
 from foretrain.workload.library.entries import build
 

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from foretrain.coefficients.coefficient import Coefficient, Origin
+from foretrain.coefficients.coefficients import Coefficient, Origin
 from foretrain.errors import InputError
-from foretrain.study.calibration import read_calibration
-from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml
+from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml, read_calibration
 
 ENTRY = 'value = {}\nlow = 0.5\nhigh = 0.9\nkind = "given"\nsource = "me"\n'
 

@@ -7,9 +7,9 @@ import pytest
 
 from foretrain.app import kept
 from foretrain.errors import MOST_QUOTED
-from foretrain.study import csv, inventories, measurements, model, problems
+from foretrain.study import documents, inventories, measurements, model, problems
 from foretrain.study import documents as toml
-from foretrain.study import reading as bounds
+from foretrain.study import files as bounds
 from foretrain.study.config import config
 from foretrain.study.traces import format as traces
 
@@ -27,8 +27,8 @@ def row(what):
     [
         ("a study", [toml.MOST_BYTES / MIB]),
         ("config.json", [model.MOST_BYTES / MIB, config.MOST_LAYERS]),
-        ("a table of measurements", [measurements.MOST_BYTES / MIB, csv.MOST_CELLS]),
-        ("operators", [inventories.MOST_BYTES / MIB, csv.MOST_CELLS]),
+        ("a table of measurements", [measurements.MOST_BYTES / MIB, documents.MOST_CELLS]),
+        ("operators", [inventories.MOST_BYTES / MIB, documents.MOST_CELLS]),
         ("a log", [traces.MOST_BYTES / MIB]),
         ("a kept result", [kept.MOST_BYTES / MIB]),
         ("tables within", [bounds.DEEPEST]),

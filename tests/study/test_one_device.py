@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import foretrain
-from foretrain.cluster.link import Link, Technology
+from foretrain.cluster.device import Link, Technology
 from foretrain.cluster.offer import divisible
 from foretrain.errors import InputError, NoPlanFits
 from foretrain.study.study import study_from

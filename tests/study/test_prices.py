@@ -5,7 +5,7 @@ from datetime import date, timedelta
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.study.prices import read_prices
+from foretrain.study.own_entries import read_prices
 from foretrain.study.study import read_study, study_from
 
 STUDY = """

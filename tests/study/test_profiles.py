@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.recorded_steps import PROFILE
 
 from foretrain.errors import InputError
-from foretrain.measured.profile import Profile, RecordedOperation, RecordedStep, StepResource
-from foretrain.study.profiles import profile_document, read_profile, write_profile
+from foretrain.measured.scale_study import Profile, RecordedOperation, RecordedStep, StepResource
+from foretrain.study.scale_sections import profile_document, read_profile, write_profile
 
 seconds = st.floats(0.0, 1e6)
 names = st.text(min_size=1, max_size=8)

@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.errors import ForetrainError, InputError
-from foretrain.study import reading
-from foretrain.study.csv import MOST_BROKEN, records
-from foretrain.study.documents import from_json, from_toml
-from foretrain.study.reading import read_text
+from foretrain.study import files
+from foretrain.study.documents import MOST_BROKEN, from_json, from_toml, records
+from foretrain.study.files import read_text
 
 SOURCE = Path(__file__).parents[2] / "src" / "foretrain"
 
@@ -89,7 +88,7 @@ def test_name_that_no_file_can_have_is_one_message(tmp_path):
 
 
 def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "PATIENCE", 0.05)
+    monkeypatch.setattr(files, "PATIENCE", 0.05)
     loop, broken, pipe = (tmp_path / name for name in ("loop", "broken", "pipe"))
     loop.symlink_to(loop)
     broken.symlink_to(tmp_path / "nowhere")
@@ -181,31 +180,26 @@ OPENS = {"open", "fdopen", "read_text", "read_bytes"}
 PARSES = {"json.loads", "json.load", "tomllib.loads", "tomllib.load", "csv.reader"}
 PARSES |= {"csv.DictReader", "gzip.open", "gzip.decompress", "torch.load", "np.load"}
 DOORS = {
-    "study/reading.py": "the door itself",
-    "study/documents.py": "the parsers of TOML and JSON",
-    "study/csv.py": "the parser of CSV",
-    "study/writing.py": "the door for bytes out",
+    "study/files.py": "the doors themselves, for bytes in and out",
+    "study/documents.py": "the parsers of TOML, JSON and CSV",
     "app/output.py": "drops what nobody reads, into /dev/null",
-    "ensemble/run/logs.py": "adds lines to a table",
     "study/catalogue.py": "entries of this package",
-    "study/recipes.py": "recipes of this package",
+    "study/launch_files.py": "recipes of this package",
     "study/config/hugging_face.py": "defaults of this package",
     "study/config/unknown.py": "names of this package",
     "workload/library/entries.py": "entries of this package",
     "study/coefficients.py": "sets of this package",
     "app/kept.py": "the code of this package, for its fingerprint",
-    "study/tracing/kept.py": "the code of this package, and what the door has read",
-    "study/tracing/fingerprint.py": "the code of modules that are loaded, for its checksum",
+    "study/tracing/kept.py": "code of this package and of loaded modules; what the door read",
     "app/agents.py": "what the agent that started it says, a line at a time and none too long",
     "study/settings.py": "the value of one key of a command line",
     "study/here.py": "the kernel about this machine",
-    "ensemble/run/energy.py": "the kernel about energy",
-    "ensemble/run/machine.py": "the kernel about memory and processes",
+    "ensemble/run/machine.py": "the kernel about energy, memory and processes",
     "ensemble/run/probe.py": "the kernel about this process",
     "batchcast/arena.py": "the kernel about memory",
     "batchcast/addresses.py": "the kernel about sockets",
-    "ensemble/run/checkpoint.py": "PyTorch reads its own format, after the door has looked",
-    "ensemble/nodes/message.py": "what another node of the same run sent",
+    "ensemble/run/written.py": "adds lines to a table; PyTorch reads its own format after the door",
+    "ensemble/nodes/groups.py": "what another node of the same run sent",
     "ensemble/run/home.py": "what a child process sent",
     "ensemble/run/looks.py": "what a child process sent",
     "batchcast/messages.py": "what a peer of the stream sent",

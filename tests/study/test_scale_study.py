@@ -8,8 +8,8 @@ import pytest
 from foretrain.distributions import Constant, LogNormal, Normal, Samples
 from foretrain.errors import InputError
 from foretrain.plan.servers import Updates
+from foretrain.study.scale_sections import read_distribution, read_stragglers, read_updates
 from foretrain.study.scale_study import read_scale_study
-from foretrain.study.spread import read_distribution, read_stragglers, read_updates
 
 
 def written(folder, text):

@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from foretrain.cluster.link import Technology
+from foretrain.cluster.device import Technology
 from foretrain.plan.plan import AXES, ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
 from foretrain.plan.study import CheckpointMode, JobPlan, Limit, Objective, Writes
 from foretrain.study.catalogue import cluster

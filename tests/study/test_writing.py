@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.examples import few
 
 from foretrain.errors import InputError
-from foretrain.study.writing import write_text, write_whole
+from foretrain.study.files import write_text, write_whole
 
 SOURCE = Path(__file__).parents[2] / "src" / "foretrain"
 
@@ -155,8 +155,8 @@ WRITERS = {"write_text", "write_bytes", "mkstemp", "NamedTemporaryFile", "savetx
 """Calls that write a file; and `open` with a mode that does."""
 
 DOORS = {
-    "study/writing.py",  # this door
-    "ensemble/run/logs.py",  # adds lines to a table that this door began
+    "study/files.py",  # this door
+    "ensemble/run/written.py",  # adds lines to a table that this door began
 }
 
 

@@ -7,7 +7,7 @@ from validation.anchoring import OwnPlace, errors, steps
 from validation.fitting.scores import Scored
 
 from foretrain.evidence.fit import Rows
-from foretrain.evidence.place import PACE
+from foretrain.evidence.result import PACE
 
 
 def place(residual):

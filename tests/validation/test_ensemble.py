@@ -6,7 +6,7 @@ from validation.ensemble import RECORDED, points
 from validation.parts.record import recorded
 from validation.parts.titan import FIRST, NETWORKS, contention, curves, fitted, measured, power
 
-from foretrain.ensemble.pipelines import ALL_SHARED, DUPLICATE
+from foretrain.ensemble.across_nodes import ALL_SHARED, DUPLICATE
 
 SHORT = {"all-shared": "AS", "single-broadcast": "SB", "multi-broadcast": "MB"}
 

@@ -13,8 +13,8 @@ from foretrain.errors import InputError
 
 SOURCE = Path(__file__).parents[2] / "src" / "foretrain"
 WAYS_IN = {"read_text", "read_bytes", "read_toml", "check_file", "from_json", "from_toml"}
-THE_DOOR = {"study/reading.py", "study/documents.py"}
-OTHER_FORMATS = {"ensemble/run/checkpoint.py:load", "study/tracing/onnx_file.py:model_of_onnx"}
+THE_DOOR = {"study/files.py", "study/documents.py"}
+OTHER_FORMATS = {"ensemble/run/written.py:load", "study/tracing/onnx_file.py:model_of_onnx"}
 """Formats of PyTorch and of ONNX, no texts; tests/ensemble/run/test_checkpoint.py and
 tests/study/tracing/test_onnx.py mutate such files."""
 
@@ -109,7 +109,7 @@ def test_what_comes_of_a_mutant_is_told(use, kind, told, tmp_path, monkeypatch):
 
 def test_few_mutants_of_every_door_are_read_or_refused(tmp_path, monkeypatch):
     """CI runs a thousand of another seed each time; these are the same ones every time."""
-    monkeypatch.setattr("foretrain.study.reading.PATIENCE", 0.05)
+    monkeypatch.setattr("foretrain.study.files.PATIENCE", 0.05)
     found = [
         tried(door, number, seed=18, folder=tmp_path / "there")
         for door in doors()

@@ -13,9 +13,8 @@ from validation.paradl.goldens import COEFFICIENTS, TABLES, error_of, goldens, m
 from validation.paradl.measured import Ranking, accuracy, cells, rankings
 from validation.paradl.variants import KNOWN
 
-from foretrain.coefficients.coefficient import Origin
-from foretrain.study.calibration import read_calibration
-from foretrain.study.coefficients import PRIORS, SHIPPED, shipped_sets
+from foretrain.coefficients.coefficients import Origin
+from foretrain.study.coefficients import PRIORS, SHIPPED, read_calibration, shipped_sets
 
 PAGE = Path(__file__).parents[2] / "docs" / "background" / "oracle.md"
 

@@ -9,7 +9,7 @@ from validation.collectives import timed
 from validation.fitting.transfers import Missed, learned, widths
 from validation.transfers import main, shipped_terms, sources
 
-from foretrain.coefficients.links import TransferErrors
+from foretrain.coefficients.coefficients import TransferErrors
 from foretrain.study.coefficients import PRIORS, SHIPPED
 
 

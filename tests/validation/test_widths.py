@@ -9,7 +9,7 @@ from tests.validation.fitting.scored_rows import row
 from validation.calibrate import kept_apart
 from validation.widths import taught, with_widths
 
-from foretrain.coefficients.coefficient import Origin
+from foretrain.coefficients.coefficients import Origin
 from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml, calibration
 
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.by_hand.networks import network
 
-from foretrain.workload.cross_entropy import CrossEntropy, computed
+from foretrain.workload.execution import CrossEntropy, computed
 
 TOKENS, VOCABULARY = 24, 88
 

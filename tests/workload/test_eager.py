@@ -2,7 +2,7 @@
 
 import pytest
 
-from foretrain.workload.eager import Kernels, Loss, eager
+from foretrain.workload.execution import Kernels, Loss, eager
 from foretrain.workload.library.entries import SampleKind, build, entries
 from foretrain.workload.prompts import Prompt, prompted
 from foretrain.workload.trainable import Trainable, WeightStorage, adapted

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.link import Level, Link, Technology
+from foretrain.cluster.device import Level, Link, Technology
 from foretrain.errors import InputError
 from foretrain.plan.plan import Plan
 from foretrain.step.price import price_plan

@@ -159,7 +159,7 @@ def all_reduce(group: Group) -> Line:
     },
     lines={
         f"{SRC}/step/collectives/__init__.py": (
-            ("from foretrain.step.collectives import (\n", "    bound,\n"),
+            ("from foretrain.step.collectives import ", "bound, "),
             ("        Pattern.ALL_REDUCE: {\n", '            "bound": bound.all_reduce,\n'),
         ),
         f"{SRC}/step/collectives/network.py": (
@@ -203,8 +203,7 @@ FAMILY: Final = Addition(
 
 from __future__ import annotations
 
-from foretrain.workload.convolution.operators import loss
-from foretrain.workload.convolution.picture import Picture
+from foretrain.workload.convolution.operators import Picture, loss
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 
 

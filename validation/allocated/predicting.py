@@ -19,7 +19,7 @@ from foretrain.study.catalogue import cluster
 from foretrain.study.coefficients import DEFAULT
 from foretrain.study.config.hugging_face import model_of
 from foretrain.trainers.software import Software
-from foretrain.workload.eager import Kernels, Loss
+from foretrain.workload.execution import Kernels, Loss
 from foretrain.workload.gradients import CODECS, FP32
 from foretrain.workload.graph import Model
 from foretrain.workload.operator import Attention

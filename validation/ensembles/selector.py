@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from foretrain.ensemble.across_nodes import AcrossNodes, PipelineEstimate, estimate_pipeline
-from foretrain.ensemble.pipelines import DUPLICATE, PIPELINES, EnsemblePipeline
-from foretrain.ensemble.sharing import CLOSE, WORTH, as_fast, preferred, worth_sharing
+from foretrain.ensemble.across_nodes import (
+    DUPLICATE,
+    PIPELINES,
+    AcrossNodes,
+    EnsemblePipeline,
+    PipelineEstimate,
+    estimate_pipeline,
+)
+from foretrain.ensemble.plan import CLOSE, WORTH, as_fast, preferred, worth_sharing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

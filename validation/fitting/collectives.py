@@ -9,11 +9,8 @@ from types import MappingProxyType
 import numpy as np
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.coefficients.coefficient import Coefficient, Origin
-from foretrain.coefficients.coefficients import Coefficients
-from foretrain.coefficients.links import Protocols
-from foretrain.evidence.fit import NOISE, weights
-from foretrain.evidence.free import FARTHEST, TENTH, Floats, Free, free_of, values_of
+from foretrain.coefficients.coefficients import Coefficient, Coefficients, Origin, Protocols
+from foretrain.evidence.fit import FARTHEST, NOISE, TENTH, Floats, Free, free_of, values_of, weights
 from foretrain.step.collective import transfer
 from foretrain.step.strategies.strategy import Pattern
 

@@ -25,15 +25,17 @@ from foretrain.evidence.fit import (
     UNTOUCHED,
     Ask,
     Fit,
+    Floats,
+    Free,
     Observation,
     Predict,
     Rows,
     fit,
     membership,
     refit,
+    values_of,
     weights,
 )
-from foretrain.evidence.free import Floats, Free, values_of
 from foretrain.measured.case import Case
 from foretrain.step.compute import launches, operator_times, together
 from foretrain.step.rates import rates

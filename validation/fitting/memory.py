@@ -16,9 +16,8 @@ from math import exp, log
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.coefficients.coefficient import Coefficient
-from foretrain.coefficients.coefficients import Coefficients
-from foretrain.coefficients.memory import MemoryErrors, Reserve
+from foretrain.coefficients.coefficients import Coefficient, Coefficients
+from foretrain.coefficients.device import MemoryErrors, Reserve
 from foretrain.errors import InputError
 from foretrain.evidence.predict import CATALOGUE, memory_of_case, setting_of
 from foretrain.measured.case import Case, case_of

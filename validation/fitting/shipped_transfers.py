@@ -9,7 +9,7 @@ from pathlib import Path
 from validation.fitting.collectives import NAMES
 from validation.fitting.transfers import TERMS
 
-from foretrain.coefficients.coefficient import Coefficient
+from foretrain.coefficients.coefficients import Coefficient
 from foretrain.study.coefficients import PRIORS, as_toml, calibration
 
 KEPT = "links.start"

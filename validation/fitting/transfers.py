@@ -11,11 +11,9 @@ from typing import Final
 import numpy as np
 from validation.fitting.collectives import LEAST, Timed, fitted, quickest
 
-from foretrain.coefficients.coefficient import Coefficient, Origin
-from foretrain.coefficients.coefficients import Coefficients
+from foretrain.coefficients.coefficients import Coefficient, Coefficients, Origin, TransferErrors
 from foretrain.coefficients.intervals import LEVEL
-from foretrain.coefficients.links import TransferErrors
-from foretrain.evidence.free import TENTH
+from foretrain.evidence.fit import TENTH
 from foretrain.step.collective import transfers
 
 MOVING, WAITING = "transfer_errors.moving", "transfer_errors.waiting"

@@ -69,7 +69,7 @@ def _toml(*texts: str, name: str = "study.toml", **beside: str) -> Seed:
 def shown(question: object, answer: object) -> None:
     """What a command does with an answer: a document, and a report without a hidden character."""
     from foretrain.app.output import Answered, told
-    from foretrain.show.provenance import provenance
+    from foretrain.show.document import provenance
 
     json.dumps(told(question, answer, provenance(answer), as_json=True), allow_nan=False)
     paper = io.StringIO()
@@ -111,7 +111,7 @@ LOG: Final = "\n".join(
 def timed(path: Path) -> None:
     """A log of a trainer: the steady time of its steps."""
     from foretrain.launch.log import steady
-    from foretrain.study.logs import read_log
+    from foretrain.study.launch_files import read_log
 
     steady(read_log(path))
 
@@ -148,7 +148,7 @@ def _launch_files() -> tuple[Seed, ...]:
 
 def brought(kind: str) -> Use:
     """A file of a user's own entries, beside sound ones of the other kind."""
-    from foretrain.study.reading import read_bytes
+    from foretrain.study.files import read_bytes
 
     def use(path: Path) -> None:
         content = read_bytes(path, most=10**6)  # a pipe, or a link to itself, is told as such
@@ -271,7 +271,7 @@ def layered(path: Path) -> None:
 
 def priced(path: Path) -> None:
     """A price list, and a study that names it."""
-    from foretrain.study.prices import read_prices
+    from foretrain.study.own_entries import read_prices
 
     read_prices(path)
     study = path.with_name("study.toml")
@@ -283,8 +283,7 @@ def priced(path: Path) -> None:
 def fitted(path: Path) -> None:
     """A set of coefficients, and a step priced with it."""
     from foretrain.step.estimate import estimate
-    from foretrain.study.calibration import read_calibration
-    from foretrain.study.coefficients import as_toml, calibration
+    from foretrain.study.coefficients import as_toml, calibration, read_calibration
     from foretrain.study.study import read_study
 
     found = read_calibration(path)
@@ -318,7 +317,7 @@ def listed(path: Path) -> None:
 
 def noded(path: Path) -> None:
     """The nodes of a cluster that published its log."""
-    from foretrain.study.traces.openb import read_openb_nodes
+    from foretrain.study.traces.formats import read_openb_nodes
 
     read_openb_nodes(path)
 
@@ -385,14 +384,14 @@ def kept_trace(path: Path) -> None:
 
 def claimed(path: Path) -> None:
     """How far a run had come."""
-    from foretrain.ensemble.run.checkpoint import RunFolder
+    from foretrain.ensemble.run.written import RunFolder
 
     RunFolder(path.parent).claim("question", resume=True)
 
 
 def gone_on(path: Path) -> None:
     """The table of an earlier run, which a resumed one adds to."""
-    from foretrain.ensemble.run.logs import opened
+    from foretrain.ensemble.run.written import opened
     from foretrain.measured.ensemble_study import Logs
 
     with opened(Logs(csv=str(path)), anew=False):
@@ -402,7 +401,7 @@ def gone_on(path: Path) -> None:
 @cache
 def _whole_set() -> str:
     """A set that says every coefficient."""
-    from foretrain.coefficients.coefficient import Origin
+    from foretrain.coefficients.coefficients import Origin
     from foretrain.coefficients.uncertainty import NOTHING
     from foretrain.study.coefficients import PRIORS, SHIPPED, as_toml
 
@@ -494,7 +493,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="log",
-            reads=("study/logs.py:read_log",),
+            reads=("study/launch_files.py:read_log",),
             seeds=(Seed(name="run.log", text=LOG, form="lines"),),
             use=timed,
         ),
@@ -563,7 +562,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="worker-profile",
-            reads=("study/profiles.py:read_profile",),
+            reads=("study/scale_sections.py:read_profile",),
             seeds=(Seed(name="profile.json", text=seeds.PROFILE, form="json"),),
             use=replayed_steps,
         ),
@@ -591,13 +590,13 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="prices",
-            reads=("study/prices.py:read_prices",),
+            reads=("study/own_entries.py:read_prices",),
             seeds=(_toml(seeds.PRICES, name="prices.toml"),),
             use=priced,
         ),
         Door(
             name="coefficients",
-            reads=("study/calibration.py:read_calibration", "study/coefficients.py:calibration"),
+            reads=("study/coefficients.py:read_calibration", "study/coefficients.py:calibration"),
             seeds=(_toml(seeds.SET, name="mine.toml"), _toml(_whole_set(), name="mine.toml")),
             use=fitted,
             share=2,
@@ -635,7 +634,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="openb-nodes",
-            reads=("study/traces/openb.py:read_openb_nodes",),
+            reads=("study/traces/formats.py:read_openb_nodes",),
             seeds=(Seed(name="nodes.csv", text=seeds.NODES, form="csv"),),
             use=noded,
         ),
@@ -694,7 +693,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="manifest",
-            reads=("ensemble/run/checkpoint.py:_facts",),
+            reads=("ensemble/run/written.py:_facts",),
             seeds=(
                 Seed(
                     name="run.json",
@@ -706,7 +705,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="member-table",
-            reads=("ensemble/run/logs.py:_table",),
+            reads=("ensemble/run/written.py:_table",),
             seeds=(Seed(name="table.csv", text="seconds,member\n1,a\n2,b\n", form="csv"),),
             use=gone_on,
         ),

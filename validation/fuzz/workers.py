@@ -80,9 +80,9 @@ def _end(worker: _Worker) -> None:
 
 def _work(pipe: Connection, seed: int) -> None:
     """Try mutants for as long as there is one."""
-    from foretrain.study import reading
+    from foretrain.study import files
 
-    reading.PATIENCE = 0.1
+    files.PATIENCE = 0.1
     by_name = {door.name: door for door in doors()}
     with tempfile.TemporaryDirectory() as folder:
         _warm(by_name, Path(folder))

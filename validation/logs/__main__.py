@@ -23,7 +23,7 @@ from validation.logs.by_hand import SCHEDULERS, Course
 from validation.logs.drawn import COLUMNS, Drawn, drawn
 from validation.parts.claims import Claim, table
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.jobs.admission import that_fit
 from foretrain.jobs.run import run
 from foretrain.jobs.simulate import simulate

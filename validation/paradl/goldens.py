@@ -26,8 +26,8 @@ from foretrain.plan.plan import Plan
 from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate
 from foretrain.step.setting import setting
-from foretrain.study.calibration import read_calibration
 from foretrain.study.cluster import read_cluster
+from foretrain.study.coefficients import read_calibration
 from foretrain.study.documents import read_toml
 from foretrain.study.layer_lists import read_layers
 from foretrain.study.problems import Problems

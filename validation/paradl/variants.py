@@ -12,7 +12,7 @@ from math import ceil
 from types import MappingProxyType
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.link import Level, Technology
+from foretrain.cluster.device import Level, Technology
 from foretrain.workload.convolution.layer_list import LayerKind, ListedLayer
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import Operator

@@ -14,9 +14,8 @@ from math import inf
 from numpy.random import Generator
 from validation.ensembles.selector import select_pipeline
 
-from foretrain.ensemble.across_nodes import AcrossNodes
+from foretrain.ensemble.across_nodes import AcrossNodes, EnsemblePipeline
 from foretrain.ensemble.costs import Cores, ExchangeCosts, MeasuredCosts
-from foretrain.ensemble.pipelines import EnsemblePipeline
 
 PIECES = 8
 """Turns in which a training step uses a core, then the device."""

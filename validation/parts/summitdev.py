@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from validation.parts.tiny_ensembles import RATES, SAMPLES
 
+from foretrain.ensemble.costs import Deal, FleetTerms
 from foretrain.ensemble.course import CourseState, Rule, legs
 from foretrain.ensemble.fleet import duplicate, fleet_g, fleet_l
-from foretrain.ensemble.terms import Deal, FleetTerms
 from foretrain.measured.members import Ensemble, Member
 
 NETWORKS, PER_NODE = 100, 4

@@ -8,8 +8,8 @@ from math import inf
 
 import numpy as np
 
+from foretrain.ensemble.costs import Deal, FleetTerms
 from foretrain.ensemble.course import SAME, CourseState, begin, in_step
-from foretrain.ensemble.terms import Deal, FleetTerms
 from foretrain.measured.members import Ensemble, Member
 
 RATES = (21.0, 176.0)

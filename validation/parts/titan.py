@@ -16,15 +16,17 @@ from math import log, sqrt
 from pathlib import Path
 from typing import Any
 
-from foretrain.ensemble.across_nodes import AcrossNodes, PipelineEstimate, estimate_pipeline
-from foretrain.ensemble.costs import Cores, ExchangeCosts, MeasuredCosts, Watts
-from foretrain.ensemble.pipelines import (
+from foretrain.ensemble.across_nodes import (
     ALL_SHARED,
     DUPLICATE,
     SINGLE_BROADCAST,
     UNDIVIDED_BROADCAST,
+    AcrossNodes,
     EnsemblePipeline,
+    PipelineEstimate,
+    estimate_pipeline,
 )
+from foretrain.ensemble.costs import Cores, ExchangeCosts, MeasuredCosts, Watts
 
 TABLE = Path(__file__).parents[1] / "tables" / "ensemble" / "titan.toml"
 NETWORKS = ("alexnet", "inception", "vgg")

@@ -19,7 +19,7 @@ from statistics import fmean
 import numpy as np
 from validation.parts.claims import Claim, in_percent, table
 
-from foretrain.cluster.fleet import Fleet, fleet
+from foretrain.cluster.mixed import Fleet, fleet
 from foretrain.jobs.generator import generate
 from foretrain.jobs.hazard import Hazard, Survival, learned
 from foretrain.jobs.mix import PHILLY, Mix

@@ -20,7 +20,7 @@ from time import process_time
 from validation.parts.claims import Claim, table
 from validation.scheduling.formats.gavel import read_gavel, read_throughputs
 
-from foretrain.cluster.fleet import Fleet, Nodes
+from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.policies.max_min import max_min_over_kinds
 from foretrain.jobs.pool import CountedPool

@@ -30,7 +30,7 @@ from validation.scheduling.pollux_jobs import MostFree, Truth
 from validation.scheduling.profile import Profile, Submission
 from validation.scheduling.steps import MeasuredSteps, Steps
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.jobs.policies.gittins import tiresias
 from foretrain.jobs.policies.optimus import optimus
 from foretrain.jobs.policies.pollux import Pollux

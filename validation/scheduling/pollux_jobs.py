@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from validation.scheduling.goodput import Goodput
 from validation.scheduling.steps import MeasuredSteps
 
-from foretrain.cluster.fleet import Fleet
+from foretrain.cluster.mixed import Fleet
 from foretrain.jobs.active import Active, HeldDevices
 from foretrain.jobs.progress import RateStretch
 

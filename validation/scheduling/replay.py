@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from validation.parts.claims import Claim, in_percent, table
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.jobs.generator import generate
 from foretrain.jobs.mix import DAY, PHILLY
 from foretrain.jobs.outcomes import Outcomes

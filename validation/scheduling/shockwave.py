@@ -24,7 +24,7 @@ from validation.parts.claims import Claim, table
 from validation.scheduling.formats.gavel import read_throughputs
 from validation.scheduling.formats.shockwave import read_shockwave
 
-from foretrain.cluster.fleet import Fleet, Nodes
+from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.jobs.active import Active, HeldDevices
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.policies.equal import gandiva_fair

@@ -25,7 +25,7 @@ from validation.scheduling.sized import (
     srtf_response,
 )
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.equal import processor_sharing
 from foretrain.jobs.policies.fifo import fifo, srtf

@@ -13,7 +13,7 @@ from statistics import fmean
 
 from validation.parts.claims import Claim, table
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.jobs.run import run
 from foretrain.measured.job import Job, Trace
 from foretrain.throughput import rigid

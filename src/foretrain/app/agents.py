@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 from foretrain.app.output import MOST_LINES, legible, lines_of
 from foretrain.app.tools import TOOLS, Replied
 from foretrain.errors import ForetrainError, nearest
-from foretrain.show.provenance import installed
+from foretrain.show.document import installed
 
 Message = dict[str, Any]
 

@@ -12,15 +12,24 @@ from functools import cache
 from typing import Final, TypeGuard
 
 from foretrain.errors import InputError, nearest
-from foretrain.study.catalogue import family, figures, find, names, summary, words
-from foretrain.study.entries import CatalogueEntry, CatalogueResult, Figure
+from foretrain.study.catalogue import (
+    CatalogueEntry,
+    CatalogueResult,
+    Figure,
+    family,
+    figures,
+    find,
+    names,
+    summary,
+    words,
+)
 from foretrain.study.here import NAME as HERE
 from foretrain.study.here import entry as this_machine
 from foretrain.workload.graph import Model
 from foretrain.workload.library import entries as library
 from foretrain.workload.library.entries import Entry, SampleKind
-from foretrain.workload.parts.experts import Experts
-from foretrain.workload.parts.state_space import StateSpace
+from foretrain.workload.parts.feed_forward import Experts
+from foretrain.workload.parts.mixers import StateSpace
 
 Size = tuple[str, int | str]
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from foretrain.errors import InputError
 from foretrain.jobs.case import CaseResult
-from foretrain.study.reading import exists, read_bytes
-from foretrain.study.writing import write_text
+from foretrain.study.files import exists, read_bytes, write_text
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

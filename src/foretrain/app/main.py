@@ -85,7 +85,7 @@ def run() -> NoReturn:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from foretrain.show.provenance import installed
+        from foretrain.show.document import installed
 
         typer.echo(installed())
         raise typer.Exit

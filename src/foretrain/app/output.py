@@ -29,14 +29,13 @@ import typer
 
 from foretrain.answers import entry_of, loaded
 from foretrain.errors import InputError
-from foretrain.study.reading import exists
-from foretrain.study.writing import unwritable, write_text
+from foretrain.study.files import exists, unwritable, write_text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
-    from foretrain.coefficients.calibration import Calibration
+    from foretrain.coefficients.coefficients import Calibration
     from foretrain.show.document import Provenance
     from foretrain.show.report import AnswerReport
     from foretrain.show.table import Fact
@@ -360,7 +359,6 @@ def _drop_the_rest() -> None:
 
 def chosen(path: Path | None) -> Calibration:
     """The set in a file; the shipped one without a file."""
-    from foretrain.study.calibration import read_calibration
-    from foretrain.study.coefficients import SHIPPED
+    from foretrain.study.coefficients import SHIPPED, read_calibration
 
     return SHIPPED if path is None else read_calibration(path)

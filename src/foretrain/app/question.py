@@ -232,9 +232,9 @@ def asked_question(study: Path, said: Spoken) -> Study | CollectiveStudy:
 def _launched(study: Path, said: Spoken, *, free: bool = False) -> Study | None:
     """The study of a launch script or a configuration; None of anything else."""
     from foretrain.app.output import tell
+    from foretrain.study.files import exists
     from foretrain.study.launch_files import is_launch_file, read_launch_files
     from foretrain.study.problems import told_of
-    from foretrain.study.reading import exists
 
     if not is_launch_file(study):
         return None
@@ -255,9 +255,9 @@ def _launched(study: Path, said: Spoken, *, free: bool = False) -> Study | None:
 
 
 def _asked(study: Path, said: Spoken, read: Callable[..., Any]) -> Any:  # noqa: ANN401 - as read
-    from foretrain.study.reading import exists
+    from foretrain.study.files import exists
     from foretrain.study.settings import with_settings
-    from foretrain.study.spoken import WHERE, spoken
+    from foretrain.study.spoken import SHELL, spoken
     from foretrain.study.study import study_from
     from foretrain.workload.library.entries import known
 
@@ -266,7 +266,7 @@ def _asked(study: Path, said: Spoken, read: Callable[..., Any]) -> Any:  # noqa:
         document = spoken(
             str(study), on=said.on, batch=said.batch, sequence=said.sequence, image=said.image
         )
-        return study_from(with_settings(document, said.set_keys), WHERE)
+        return study_from(with_settings(document, said.set_keys), SHELL)
     if said.on is None and not exists(study) and known(str(study)) is not None:
         raise InputError(
             f"there is no file {study}; it is a model of the library. Say where and how: "

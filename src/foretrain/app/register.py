@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from foretrain import plugins
 from foretrain.jobs.policies.own import own_policy
-from foretrain.step.collectives.own import own_algorithm
+from foretrain.step.collectives.group import own_algorithm
 from foretrain.study.own_entries import register_entries
 
 NONE: Mapping[str, object] = MappingProxyType({})

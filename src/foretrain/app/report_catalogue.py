@@ -9,7 +9,7 @@ from typing import Final
 
 from foretrain.show.report import AnswerReport, Block, Note, ReportSection
 from foretrain.show.table import Column, Fact, Table, table
-from foretrain.study.entries import CatalogueEntry, CatalogueResult, Figure
+from foretrain.study.catalogue import CatalogueEntry, CatalogueResult, Figure
 from foretrain.units import PARAMETERS
 
 PLURALS: Mapping[str, str] = {

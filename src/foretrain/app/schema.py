@@ -28,14 +28,14 @@ from foretrain.study.keys import NOT_YET
 from foretrain.study.offers import NodeList, NodeRange
 from foretrain.study.plan import PlanSection
 from foretrain.study.queue_study import JobsSection, NodesSection, SimulationSection
+from foretrain.study.scale_sections import StartSection
 from foretrain.study.scale_study import (
     ProvisionSection,
     ScaleSection,
     ServersSection,
     WorkerSection,
 )
-from foretrain.study.scenario import KEY as SCENARIO
-from foretrain.study.start_section import StartSection
+from foretrain.study.settings import KEY as SCENARIO
 from foretrain.study.study import NEEDED, JobSection, SearchSection
 from foretrain.study.trainers import TrainerSection
 from foretrain.study.workload import WorkloadSection

@@ -34,8 +34,7 @@ def asked_sides(line: CommandLine, other: str) -> tuple[Study | MeasuredStep, St
     Raises:
         InputError: with every problem of the first that has some.
     """
-    from foretrain.study.kineto_files import is_profile_file
-    from foretrain.study.logs import is_log
+    from foretrain.study.launch_files import is_log, is_profile_file
 
     path, row = Path(other), TABLE in str(line.study)
     tells = is_log(path) or is_profile_file(path)
@@ -81,8 +80,8 @@ def _study_of(side: Study | MeasuredStep) -> Study:
 
 def _is_question(other: str) -> bool:
     """Whether a word names a file or a model."""
+    from foretrain.study.files import exists
     from foretrain.study.launch_files import is_launch_file
-    from foretrain.study.reading import exists
     from foretrain.workload.library.entries import known
 
     path = Path(other)
@@ -91,8 +90,8 @@ def _is_question(other: str) -> bool:
 
 
 def _is_study(path: Path) -> bool:
+    from foretrain.study.files import exists
     from foretrain.study.launch_files import is_launch_file
-    from foretrain.study.reading import exists
 
     return exists(path) and not is_launch_file(path)
 
@@ -118,7 +117,7 @@ def steady_in(log: Path) -> SteadyTime:
         InputError: it has none.
     """
     from foretrain.launch.log import steady
-    from foretrain.study.logs import read_log
+    from foretrain.study.launch_files import read_log
     from foretrain.study.problems import told_of
 
     text = read_log(log)
@@ -143,7 +142,7 @@ def _profiled(study: Study, trace: Path) -> MeasuredStep:
     from foretrain.launch.kineto import profiled
     from foretrain.search.explain.compared import MeasuredStep
     from foretrain.show.words import count
-    from foretrain.study.kineto_files import read_profile
+    from foretrain.study.launch_files import read_profile
     from foretrain.study.problems import told_of
 
     document = read_profile(trace)

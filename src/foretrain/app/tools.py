@@ -16,8 +16,7 @@ from foretrain.app.question import Spoken, asked_study
 from foretrain.app.schema import STUDY, schema_of
 from foretrain.errors import InputError, nearest
 from foretrain.plan.study import Study
-from foretrain.show.document import Provenance, document
-from foretrain.show.provenance import of_question, provenance
+from foretrain.show.document import Provenance, document, of_question, provenance
 from foretrain.study.coefficients import SHIPPED
 from foretrain.study.documents import read_toml
 from foretrain.study.problems import Problems

@@ -17,8 +17,7 @@ from typing import Annotated, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.cluster.device import Device
-from foretrain.cluster.link import Level
+from foretrain.cluster.device import Device, Level
 from foretrain.errors import InputError
 from foretrain.units import BYTES, BYTES_PER_SECOND, DOLLARS_PER_SECOND, SECONDS, WATTS
 

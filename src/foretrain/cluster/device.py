@@ -1,12 +1,18 @@
-"""Devices: the accelerators that compute."""
+"""Devices and the links between them.
+
+Devices: the accelerators that compute.
+
+Links: what connects devices, level by level.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from enum import StrEnum
 from typing import Annotated
 
 from foretrain.errors import InputError
-from foretrain.units import BYTES, BYTES_PER_SECOND, FLOP_PER_SECOND, WATTS
+from foretrain.units import BYTES, BYTES_PER_SECOND, FLOP_PER_SECOND, MOST, SECONDS, WATTS
 
 FlopRate = Annotated[float, FLOP_PER_SECOND]
 
@@ -91,3 +97,109 @@ class Device:
             raise InputError(f"Device.power must be above 0 W, got {self.power}.")
         if self.idle_power is not None and not self.idle_power >= 0:
             raise InputError(f"Device.idle_power must be at least 0 W, got {self.idle_power}.")
+
+
+class Topology(StrEnum):
+    """The shape of a level.
+
+    A mesh connects every pair; a cube mesh is that of a DGX-1, in which each of eight devices has
+    links to four others; a dragonfly connects groups of switches all to all.
+    """
+
+    SWITCH = "switch"
+    RING = "ring"
+    MESH = "mesh"
+    CUBE_MESH = "cube-mesh"
+    TORUS = "torus"
+    TREE = "tree"
+    DRAGONFLY = "dragonfly"
+
+
+class Technology(StrEnum):
+    """What a level is made of; measured efficiencies hang on it.
+
+    Ethernet includes RoCE, EFA and Slingshot; ICI connects TPUs; custom is any other of one maker
+    (NeuronLink, HCCS, IPU-Link, Gemini).
+    """
+
+    NVLINK = "nvlink"
+    PCIE = "pcie"
+    INFINIBAND = "infiniband"
+    ETHERNET = "ethernet"
+    INFINITY_FABRIC = "infinity-fabric"
+    ICI = "ici"
+    CUSTOM = "custom"
+
+
+DIMENSIONS = 3
+"""Dimensions of a torus whose entry states none, such as Cray's Gemini."""
+
+MOST_DIMENSIONS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """One level's connection, one direction.
+
+    Attributes:
+        latency: seconds before the first byte arrives, one hop, as a collective library sees it.
+        bandwidth: bytes per second of one device in one direction, alone.
+        capacity: bytes per second of everything that may leave one group of the level below at
+            once, one direction; None if each of its devices may send at full bandwidth.
+        duplex: whether both directions run at full bandwidth at once.
+        kind: shape of the level.
+        technology: what it is made of.
+        in_network: whether its switches add up what they pass on (NVLink SHARP, SHARP).
+        dimensions: of a torus, at least 2 (one is a ring); None for three, and for other shapes.
+        contention: what-if on top of that: the factor by which bandwidth shrinks where several
+            collectives leave one group of the level below together; None for none.
+        ordered: whether bytes arrive in the order in which they were sent, on which protocols for
+            short messages rely; those of EFA may not.
+    """
+
+    latency: Annotated[float, SECONDS]
+    bandwidth: Annotated[float, BYTES_PER_SECOND]
+    capacity: Annotated[float, BYTES_PER_SECOND] | None = None
+    duplex: bool = True
+    kind: Topology = Topology.SWITCH
+    technology: Technology
+    in_network: bool = False
+    ordered: bool = True
+    dimensions: int | None = field(default=None, metadata={"if_set": True})
+    contention: float | None = field(default=None, metadata={"if_set": True})
+
+    def __post_init__(self) -> None:
+        if not self.latency >= 0:
+            raise InputError(f"Link.latency must be at least 0 s, got {self.latency}.")
+        if not self.bandwidth > 0:
+            raise InputError(f"Link.bandwidth must be above 0 bytes/s, got {self.bandwidth}.")
+        if self.capacity is not None and not self.capacity > 0:
+            raise InputError(f"Link.capacity must be above 0 bytes/s, got {self.capacity}.")
+        if self.dimensions is not None and not (
+            self.kind is Topology.TORUS and 2 <= self.dimensions <= MOST_DIMENSIONS
+        ):
+            raise InputError(
+                f"Link.dimensions is of a torus and from 2 to {MOST_DIMENSIONS}, got"
+                f" {self.dimensions} for a {self.kind}."
+            )
+        if self.contention is not None and not 1 <= self.contention <= MOST:
+            raise InputError(f"Link.contention must be at least 1, got {self.contention}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """Groups of devices that one kind of link connects.
+
+    Attributes:
+        name: package, node, rack, fabric.
+        members: how many groups of the level below (devices, for the first level) it connects.
+        link: between two of them.
+    """
+
+    name: str
+    members: int
+    link: Link
+
+    def __post_init__(self) -> None:
+        if not self.members >= 1:
+            raise InputError(f"Level.members must be at least 1, got {self.members}.")

@@ -15,7 +15,7 @@ from itertools import combinations
 from math import ceil, factorial, inf
 from typing import NamedTuple
 
-from foretrain.ensemble.terms import Deal, FleetTerms
+from foretrain.ensemble.costs import Deal, FleetTerms
 from foretrain.measured.members import Ensemble
 
 Places = dict[int, tuple[int, ...]]

@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from foretrain.ensemble.one_node import LoadingEstimate
-from foretrain.ensemble.plan import Planned, planned
-from foretrain.ensemble.run.errors import as_ours
+from foretrain.ensemble.plan import Planned, SharingChoice, planned
+from foretrain.ensemble.run.home import as_ours
 from foretrain.ensemble.run.launch import comparisons
 from foretrain.ensemble.run.machine import limited
-from foretrain.ensemble.run.opened import Told, known, opened
-from foretrain.ensemble.sharing import SharingChoice
+from foretrain.ensemble.run.probe import Told, known, opened
 from foretrain.measured.ensemble_study import EnsembleStudy, HandingCosts, Input, SampleCosts
 from foretrain.show.report import AnswerReport, Note, ReportSection
 from foretrain.show.table import Fact, label, table

@@ -12,6 +12,7 @@ from heapq import heapify, heapreplace
 
 import numpy as np
 
+from foretrain.ensemble.costs import Deal, FleetTerms
 from foretrain.ensemble.course import (
     Course,
     CourseState,
@@ -24,7 +25,6 @@ from foretrain.ensemble.course import (
     moved,
     train,
 )
-from foretrain.ensemble.terms import Deal, FleetTerms
 
 BUSY = 0.8
 """Share of the devices below which a flotilla ends. Source: guan2020."""

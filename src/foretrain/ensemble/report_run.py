@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from math import isfinite
 
 from foretrain.ensemble.estimate import COUNTED, code
-from foretrain.ensemble.result import EnsembleRan, MemberResult, MemberState, Snapshot
+from foretrain.ensemble.result import EnsembleRan, MemberState, Snapshot
 from foretrain.measured.ensemble_study import EnsembleStudy
 from foretrain.show.report import AnswerReport, Block, Note, ReportSection
 from foretrain.show.table import Column, Fact, Table, table
@@ -27,11 +27,16 @@ def ensemble_run_report(study: EnsembleStudy, answer: EnsembleRan) -> AnswerRepo
     """What is said after a run."""
     shown = ("name", "state", "epochs", "samples", "rate", "wait", "cpu", "loss", "lost")
     failed = (each for each in answer.members if each.state is MemberState.FAILED)
+    done = [
+        (each.loss, place)
+        for place, each in enumerate(answer.members)
+        if each.state is MemberState.DONE and each.loss is not None and isfinite(each.loss)
+    ]
     members = ReportSection(
         name="members",
         title="Members",
         body=(
-            table(answer.members, *shown, best=_best(answer.members), legend=True),
+            table(answer.members, *shown, best=min(done)[1] if done else None, legend=True),
             tuple(Fact(label="Failed", text=f"{each.name}: {each.reason}") for each in failed),
             tuple(Fact(label="Warning", text=each) for each in answer.warnings),
         ),
@@ -92,13 +97,3 @@ def compared_table(answer: EnsembleRan) -> Table:
 def _valued(value: float, unit: str) -> str:
     quantity = {"s": SECONDS, "B": BYTES}.get(unit)
     return written(quantity, value) if quantity else f"{value:,.3g} {unit}"
-
-
-def _best(members: Sequence[MemberResult]) -> int | None:
-    """The member with the least loss, of those that have trained to their end."""
-    done = [
-        (each.loss, place)
-        for place, each in enumerate(members)
-        if each.state is MemberState.DONE and each.loss is not None and isfinite(each.loss)
-    ]
-    return min(done)[1] if done else None

@@ -19,14 +19,19 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.fewer import fewer
-from foretrain.cluster.link import Link
-from foretrain.ensemble.across_nodes import AcrossNodes, PipelineEstimate, estimate_pipeline
+from foretrain.cluster.device import Link
+from foretrain.cluster.offer import fewer
+from foretrain.ensemble.across_nodes import (
+    DUPLICATE,
+    PIPELINES,
+    AcrossNodes,
+    PipelineEstimate,
+    estimate_pipeline,
+)
 from foretrain.ensemble.costs import Cores, ExchangeCosts, MeasuredCosts
 from foretrain.ensemble.one_node import LoadingEstimate, MeasuredLoaders, OnOneNode
-from foretrain.ensemble.pipelines import DUPLICATE, PIPELINES
+from foretrain.ensemble.plan import CLOSE, advise_sharing, as_fast, preferred, worth_sharing
 from foretrain.ensemble.result import InputWay, SharedInput
-from foretrain.ensemble.sharing import CLOSE, advise_sharing, as_fast, preferred, worth_sharing
 from foretrain.errors import InputError
 from foretrain.measured.queue_study import JobModel
 from foretrain.plan.study import Study

@@ -11,14 +11,14 @@ from time import monotonic
 
 from foretrain.ensemble.plan import Planned, planned
 from foretrain.ensemble.result import Compared, EnsembleRan, MemberResult, MemberState, Snapshot
-from foretrain.ensemble.run.checkpoint import RunFolder
-from foretrain.ensemble.run.errors import as_ours
+from foretrain.ensemble.run.home import as_ours
 from foretrain.ensemble.run.inputs import RunSetting
 from foretrain.ensemble.run.launch import Launch
-from foretrain.ensemble.run.logs import opened as opened_logs
 from foretrain.ensemble.run.looks import Looks, Report
 from foretrain.ensemble.run.machine import time_of_everything
-from foretrain.ensemble.run.opened import WHAT, Opened, Told, known, opened
+from foretrain.ensemble.run.probe import WHAT, Opened, Told, known, opened
+from foretrain.ensemble.run.written import RunFolder
+from foretrain.ensemble.run.written import opened as opened_logs
 from foretrain.errors import ForetrainError, require
 from foretrain.measured.ensemble_study import EnsembleStudy, Recipe
 from foretrain.show.document import fingerprint

@@ -15,9 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from foretrain.coefficients.calibration import Calibration
-from foretrain.coefficients.coefficient import Coefficient, Origin
-from foretrain.coefficients.coefficients import Coefficients
+from foretrain.coefficients.coefficients import Calibration, Coefficient, Coefficients, Origin
 from foretrain.errors import ForetrainError, InputError
 from foretrain.evidence.fit import (
     MOST_SCATTER,
@@ -25,21 +23,34 @@ from foretrain.evidence.fit import (
     Ask,
     Fit,
     Flags,
+    Floats,
+    Free,
     Observation,
     Predict,
     Rows,
     fit,
+    free_of,
     membership,
     noisy,
     observation,
     refit,
+    values_of,
     weights,
 )
-from foretrain.evidence.free import Floats, Free, free_of, values_of
-from foretrain.evidence.judgement import FARTHEST, deviations, folds_of, left_out, standard_error
-from foretrain.evidence.place import of_one_place, scatter
 from foretrain.evidence.predict import CATALOGUE, measured_seconds, predict
-from foretrain.evidence.result import Calibrated, Judged, Moved, Odd
+from foretrain.evidence.result import (
+    FARTHEST,
+    Calibrated,
+    Judged,
+    Moved,
+    Odd,
+    deviations,
+    folds_of,
+    left_out,
+    of_one_place,
+    scatter,
+    standard_error,
+)
 from foretrain.measured import lore
 from foretrain.measured.case import case_of
 from foretrain.measured.run import MeasuredRun, Subject
@@ -206,11 +217,8 @@ def fit_runs(
         folds[group] = _calibration(found, free, fitting, priors=priors, used=used, keep=keep)
         progress(f"fitted without {group}")
     keep = rows.weight > 0
-    judged: Judged | None = None
-    odd: tuple[Odd, ...] = ()
-    if fitting.left_out is None:
-        odd = _odd(used, priors.coefficients)
-        judged = _judged(whole, rows, ask, used=used)
+    odd = _odd(used, priors.coefficients) if fitting.left_out is None else ()
+    judged = _judged(whole, rows, ask, used=used) if fitting.left_out is None else None
     doubts = tuple(_doubts(judged, odd, runs=len(used)))
     return Calibrated(
         calibration=_calibration(whole, free, fitting, priors=priors, used=used, keep=keep),
@@ -229,10 +237,22 @@ def _asked(
     used: tuple[MeasuredRun, ...], fitting: Fitting, *, priors: Calibration, engine: FitEngine
 ) -> tuple[tuple[Free, ...], Rows, Predict]:
     """What may move, the measured side of the runs, and who predicts them."""
-    rows = _rows(used)
+    trainers = [lore.trainer_of(run) for run in used]
+    repeats = [run.repeat or run.id for run in used]
+    rows = Rows(
+        measured=np.log([seen.measured for seen in map(observed, used) if seen is not None]),
+        weight=weights(trainers, repeats, sources=[run.source_id for run in used]),
+        trainer=membership(trainers),
+    )
     if not fitting.own:
-        free = tuple(free_of(name, _known(priors, name)) for name in fitting.free)
-        return free, rows, _Predicting(used, free, priors=priors, engine=engine)
+        named = []
+        for name in fitting.free:
+            if name not in priors.known:
+                raise InputError(
+                    f"coefficient '{name}': unknown. Known: {', '.join(priors.known)}."
+                )
+            named.append(free_of(name, priors.known[name]))
+        return tuple(named), rows, _Predicting(used, tuple(named), priors=priors, engine=engine)
     free, rows = of_one_place(rows, priors)
     ask = _Predicting(used, free, priors=priors, engine=engine)
     (before,) = ask([(np.zeros(len(free)), np.ones(len(used), np.bool_))])
@@ -326,29 +346,6 @@ class _Predicting:
             questions.append(FitQuestion(runs=piece, sets=sets, asked=asked))
         found = list(self._engine(log_seconds, questions))
         return [np.concatenate(pieces) for pieces in zip(*found, strict=True)]
-
-
-def _known(priors: Calibration, name: str) -> Coefficient:
-    if name not in priors.known:
-        raise InputError(f"coefficient '{name}': unknown. Known: {', '.join(priors.known)}.")
-    return priors.known[name]
-
-
-def trainer_of(run: MeasuredRun) -> str:
-    """Whose pace a run shares: runs of one code by one publisher count together."""
-    return run.source_id if lore.SHARED_CODE.of(run) else f"{run.source_id}, {run.framework}"
-
-
-def _rows(runs: Sequence[MeasuredRun]) -> Rows:
-    """The measured side of runs that tell of a step's time."""
-    measured = [seen.measured for seen in map(observed, runs) if seen is not None]
-    repeats = [run.repeat or run.id for run in runs]
-    trainers = [trainer_of(run) for run in runs]
-    return Rows(
-        measured=np.log(measured),
-        weight=weights(trainers, repeats, sources=[run.source_id for run in runs]),
-        trainer=membership(trainers),
-    )
 
 
 def _error(found: Fit, rows: Rows) -> float:

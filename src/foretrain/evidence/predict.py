@@ -17,7 +17,7 @@ from foretrain.measured import lore
 from foretrain.measured.case import Case, case_of
 from foretrain.measured.coverage import NotCovered
 from foretrain.measured.degrees import quantile
-from foretrain.measured.peak import MemoryCount, counted_of, share
+from foretrain.measured.lore import MemoryCount, counted_of, share
 from foretrain.measured.place import Catalogue, exchange_case
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.legality import problems
@@ -29,7 +29,7 @@ from foretrain.step.result import Estimate, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting, setting
 from foretrain.step.situation import among, interval
 from foretrain.study.catalogue import cluster, device
-from foretrain.study.recipes import recipes
+from foretrain.study.launch_files import recipes
 from foretrain.study.trainers import trainers
 from foretrain.trainers.variants import Opened, variants
 from foretrain.units import BYTES

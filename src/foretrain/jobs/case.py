@@ -16,7 +16,7 @@ from functools import lru_cache
 from time import process_time
 from typing import Protocol
 
-from foretrain.cluster.fleet import Fleet
+from foretrain.cluster.mixed import Fleet
 from foretrain.jobs.generator import JobKind, drawn, generate
 from foretrain.jobs.mix import PHILLY
 from foretrain.jobs.outcomes import Watch

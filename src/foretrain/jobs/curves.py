@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
-from foretrain.cluster.fewer import fewer
+from foretrain.cluster.offer import fewer
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.ensemble.result import SharedInput
 from foretrain.ensemble.shared_input import alone, shared_input

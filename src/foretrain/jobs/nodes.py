@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 
-from foretrain.cluster.fleet import Fleet, Nodes
+from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.jobs.active import Active, HeldDevices
 from foretrain.jobs.simulation import Dispatcher, Simulation
 

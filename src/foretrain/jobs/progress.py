@@ -11,7 +11,7 @@ from functools import cache
 from math import ceil, inf
 from typing import NamedTuple, Protocol, TypeGuard
 
-from foretrain.cluster.fleet import Fleet
+from foretrain.cluster.mixed import Fleet
 from foretrain.jobs.active import Active, HeldDevices
 from foretrain.throughput import Curve
 

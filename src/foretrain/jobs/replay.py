@@ -15,7 +15,7 @@ from itertools import accumulate
 from math import ceil, inf
 from statistics import fmean, median
 
-from foretrain.cluster.fleet import Fleet, fleet
+from foretrain.cluster.mixed import Fleet, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.run import run
 from foretrain.measured.job import Log, Trace

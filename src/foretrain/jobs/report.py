@@ -14,8 +14,7 @@ from foretrain.jobs.report_shared_input import fed_words, input_plot, input_tabl
 from foretrain.jobs.result import Capacity, LoadPoint, ModelCurve, PartyResult, Simulated, Span
 from foretrain.measured.queue_study import Drawn, QueueStudy
 from foretrain.search.report.ranking import plan_columns
-from foretrain.show.axis import PlotAxis, Ticks
-from foretrain.show.lines import Lines, distribution, growth, lines
+from foretrain.show.charts import Lines, PlotAxis, Ticks, distribution, growth, lines
 from foretrain.show.report import AnswerReport, Block, Drawing, Note, Paper, ReportSection
 from foretrain.show.table import Column, Table, table
 from foretrain.show.words import count, sentences, written

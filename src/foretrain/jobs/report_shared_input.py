@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from foretrain.ensemble.result import SharedInput
 from foretrain.jobs.result import ModelCurve
-from foretrain.show.lines import Lines, scaling
+from foretrain.show.charts import Lines, scaling
 from foretrain.show.table import Column, Table, table
 from foretrain.show.words import count, per_second, percent
 

@@ -19,7 +19,7 @@ from math import floor
 from operator import itemgetter
 from typing import NamedTuple
 
-from foretrain.cluster.fleet import Fleet
+from foretrain.cluster.mixed import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.progress import Progress, believed

@@ -11,7 +11,7 @@ from functools import partial
 from math import ceil, expm1, fsum
 from typing import TYPE_CHECKING
 
-from foretrain.cluster.fleet import Fleet, NodeFailures
+from foretrain.cluster.mixed import Fleet, NodeFailures
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.admission import Admission, partitioned, room

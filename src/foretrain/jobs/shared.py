@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import floor
 from typing import NamedTuple
 
-from foretrain.cluster.fleet import Fleet
+from foretrain.cluster.mixed import Fleet
 from foretrain.jobs.active import Active
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job

@@ -20,7 +20,7 @@ from itertools import pairwise
 from math import exp, floor, fsum, sqrt
 from statistics import fmean, median, quantiles, stdev
 
-from foretrain.cluster.fleet import Fleet
+from foretrain.cluster.mixed import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.result import JobCounts, PartyResult, PolicyPair, PolicyResult

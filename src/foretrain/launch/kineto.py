@@ -121,11 +121,6 @@ class Busy:
     kind: OperatorClass
 
 
-def is_profile(document: object) -> bool:
-    """Whether a JSON document is a trace."""
-    return isinstance(document, Mapping) and isinstance(document.get("traceEvents"), list)
-
-
 def profiled(document: Mapping[str, Any]) -> ProfiledStep:
     """What the steps of a trace were spent on.
 

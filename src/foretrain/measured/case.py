@@ -9,14 +9,12 @@ from types import MappingProxyType
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
 from foretrain.measured import defaults, lore, recipe, tuning
-from foretrain.measured.by_recipe import by_recipe
 from foretrain.measured.coverage import Assumptions, Default, NotCovered, circumstances_of
-from foretrain.measured.degrees import degrees_choices
-from foretrain.measured.layout import batch_of, plans_of
-from foretrain.measured.litgpt import completed, software_of
-from foretrain.measured.network import model_of, reads_images
+from foretrain.measured.degrees import Degrees, degrees_choices, not_understood
+from foretrain.measured.lore import completed, software_of
+from foretrain.measured.network import batch_of, model_of, plans_of, reads_images
 from foretrain.measured.place import Catalogue, cluster_of
-from foretrain.measured.policies import Degrees, not_understood
+from foretrain.measured.recipe import by_recipe
 from foretrain.measured.run import MeasuredRun, Place, Subject, TableKind
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan
@@ -126,7 +124,11 @@ def case_of(run: MeasuredRun, catalogue: Catalogue) -> Case:
         why = NOT_COVERED.get(run.table, "has no steps of a training")
         raise NotCovered(f"tables of kind {run.table} are not covered: {why}")
     if run.subject is Subject.ACTIVATION_SHARE:
-        run = _one_stage(run)
+        # One sample on one stage: a share of activations is the same for any number of
+        # them.
+        layout = replace(run.layout, data=1, pipeline=1, interleaving=1, micro_batch=1.0)
+        place = replace(run.place, devices=layout.tensor, node_devices=layout.tensor)
+        run = replace(run, layout=layout, place=place, global_batch=1)
     if lore.BY_LITGPT.of(run):
         run = completed(run)
     at = circumstances_of(run)
@@ -184,13 +186,6 @@ def _case(
         prints_allocated=assumptions.trainer.habit("prints_memory") is not None
         and assumptions.of("prints_memory").value == "allocated",
     )
-
-
-def _one_stage(run: MeasuredRun) -> MeasuredRun:
-    """One sample on one stage: a share of activations is the same for any number of them."""
-    layout = replace(run.layout, data=1, pipeline=1, interleaving=1, micro_batch=1.0)
-    place = replace(run.place, devices=layout.tensor, node_devices=layout.tensor)
-    return replace(run, layout=layout, place=place, global_batch=1)
 
 
 def _placed(run: MeasuredRun, assumptions: Assumptions) -> Place:
@@ -275,12 +270,6 @@ def _gradients(run: MeasuredRun, assumptions: Assumptions) -> GradientCodec:
     return known
 
 
-def _graphs(run: MeasuredRun, assumptions: Assumptions) -> bool:
-    """Whether kernels are started as graphs."""
-    usual: bool = assumptions.of("cuda_graphs").value
-    return usual if run.stack.graphs is None else run.stack.graphs
-
-
 def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) -> Software:
     pictures = reads_images(run)
     execution = assumptions.of("execution").value
@@ -289,6 +278,8 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
     elif execution in (Execution.EAGER, Execution.GRAPH) and run.stack.compiled:
         execution = Execution.COMPILED
     known = accustomed(software_of(run, assumptions), assumptions.trainer, assumptions.at)
+    # Whether kernels are started as graphs.
+    usual: bool = assumptions.of("cuda_graphs").value
     return replace(
         known,
         built=years(run.date) if known.built is None else known.built,
@@ -302,7 +293,7 @@ def _software(run: MeasuredRun, precision: Precision, assumptions: Assumptions) 
         compiled=pictures and bool(run.stack.compiled),
         whole=pictures and assumptions.of("program").value,
         execution=execution,
-        graphs=_graphs(run, assumptions),
+        graphs=usual if run.stack.graphs is None else run.stack.graphs,
         interpreted=assumptions.of("host").value,
         overlaps=assumptions.of("user_buffers").value,
         grouped=assumptions.of("expert_products").value,

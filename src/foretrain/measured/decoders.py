@@ -17,8 +17,7 @@ from foretrain.measured.run import TrainedNetwork
 from foretrain.workload.graph import Model
 from foretrain.workload.parts.encoder import encoder
 from foretrain.workload.parts.encoder_decoder import SPANS, encoder_decoder
-from foretrain.workload.parts.experts import Experts
-from foretrain.workload.parts.feed_forward import FeedForward
+from foretrain.workload.parts.feed_forward import Experts, FeedForward
 from foretrain.workload.parts.language_model import Decoder, decoder
 
 

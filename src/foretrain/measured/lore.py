@@ -3,16 +3,37 @@
 What a run's software does stands in the entries of trainers. Every choice that another name makes
 stands here; everybody else asks (`COVERED.of(run)`). No entry was chosen by its effect on an error:
 each says why it holds.
+
+What a source counts as memory: what was handed out, what was reserved, or the whole device.
+
+PyTorch's allocator hands out blocks of what it has reserved; a device holds besides what the
+context, libraries and communication take, and what other processes do.
+
+Source: pytorch, torch.cuda.max_memory_allocated and max_memory_reserved.
+
+Fine-tuning by LitGPT: what its table of memory leaves to its recipes of late 2023.
+
+Source: litgpt, finetune/lora.py, adapter.py and adapter_v2.py at f6841380 (October 2023); the
+trained parameters that the table states confirm ranks, prompts and what is scaled.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
 from foretrain.measured import defaults
-from foretrain.measured.coverage import Belief, Default, Lore
-from foretrain.workload.prompts import Prompt
-from foretrain.workload.trainable import Trainable
+from foretrain.measured.coverage import Assumptions, Belief, Default, Lore, NotCovered
+from foretrain.measured.run import MeasuredRun
+from foretrain.trainers.software import SHARED, Software
+from foretrain.workload.execution import Kernels
+from foretrain.workload.graph import Model
+from foretrain.workload.prompts import Prompt, prompted
+from foretrain.workload.trainable import Trainable, WeightStorage, adapted
 
 LITGPT: Final = "^litgpt$"
 MLPERF: Final = "^mlperf"
@@ -125,3 +146,118 @@ LONGEST: Final = Lore(
     otherwise=defaults.LONGEST_OF_NEOX,
 )
 """Tokens of the longest sample of Alpaca, which LitGPT starts with."""
+
+
+class MemoryCount(StrEnum):
+    """Quantities that sources call the memory of a device."""
+
+    ALLOCATED = "what the framework's allocator handed out"
+    RESERVED = "what the framework's allocator held"
+    DEVICE = "all that is taken of the device"
+
+
+WORDS: Final = (
+    (re.compile(r"in use when|nvidia-smi|gpu memory per device", re.I), MemoryCount.DEVICE),
+    (re.compile(r"reserved", re.I), MemoryCount.RESERVED),
+    (re.compile(r"(peak|max\w*) (memory )?(allocated|active)|max_memory_allocated", re.I),
+     MemoryCount.ALLOCATED),
+)  # fmt: skip
+"""How notes say it; the first that is found counts."""
+
+
+def counted_of(run: MeasuredRun) -> MemoryCount:
+    """What a source counts: by its words, by its software, or else the whole device."""
+    for pattern, counted in WORDS:
+        if pattern.search(run.notes):
+            return counted
+    return MemoryCount.ALLOCATED if ALLOCATED.of(run) else MemoryCount.DEVICE
+
+
+def share(counted: MemoryCount, *, allocated: float, total: float, fragmentation: float) -> float:
+    """A count over all that is taken of the device.
+
+    Args:
+        counted: what is counted.
+        allocated: bytes that the allocator handed out.
+        total: bytes of the whole device.
+        fragmentation: what the allocator holds and cannot hand out, over what it has handed out.
+    """
+    held = {
+        MemoryCount.ALLOCATED: allocated,
+        MemoryCount.RESERVED: allocated * (1.0 + fragmentation),
+        MemoryCount.DEVICE: total,
+    }
+    return held[counted] / total
+
+
+STORAGE: Mapping[str, WeightStorage] = MappingProxyType(
+    {
+        "bnb.nf4": WeightStorage.NF4_PLAIN,
+        "bnb.nf4-dq": WeightStorage.NF4,
+        "bnb.int8": WeightStorage.INT8,
+    }
+)
+
+
+def completed(run: MeasuredRun) -> MeasuredRun:
+    """The row with what its script does on several devices: shards everything, recomputes all."""
+    layout = run.layout
+    if not FULLY_SHARDED.of(run):
+        return replace(run, layout=replace(layout, recompute=layout.recompute or "none"))
+    stage = 3 if layout.zero_stage is None else layout.zero_stage
+    return replace(
+        run, layout=replace(layout, zero_stage=stage, recompute=layout.recompute or "full")
+    )
+
+
+def tuned(run: MeasuredRun, model: Model) -> Model:
+    """The model as LitGPT fine-tunes it.
+
+    Raises:
+        NotCovered: another way of fine-tuning, or of storing weights.
+    """
+    stored, how = stored_of(run), TUNING.of(run)
+    if how is None:
+        raise NotCovered(f"LitGPT's task '{run.task}' is not covered")
+    if isinstance(how, Prompt):
+        found = prompted(model, replace(how, stored=stored))
+    else:
+        found = adapted(model, replace(how, stored=stored))
+    if stored is not None:
+        # The product of the logits is stored like the others.
+        *layers, head = found.layers
+        operators = tuple(
+            replace(each, stored=stored.weight_bytes) if each.matrices else each
+            for each in head.operators
+        )
+        found = replace(found, layers=(*layers, replace(head, operators=operators)))
+    return found
+
+
+def keeps_of(run: MeasuredRun) -> Kernels:
+    """What its kernels keep: each operation is one."""
+    return Kernels(inputs=stored_of(run) is not None)
+
+
+def stored_of(run: MeasuredRun) -> WeightStorage | None:
+    """How frozen weights are stored; None for the precision of the workload."""
+    _, _, packed = run.precision.partition(" + ")
+    if packed and packed not in STORAGE:
+        raise NotCovered(f"weights stored as '{packed}'")
+    return STORAGE[packed] if packed else None
+
+
+def software_of(run: MeasuredRun, assumptions: Assumptions) -> Software:
+    """What the trainer's sharding and its kernels hold."""
+    if not BY_LITGPT.of(run):
+        return SHARED
+    if FULLY_SHARDED.of(run):
+        flat: bool = assumptions.of("flat").value
+        return replace(SHARED, flat=flat, waits=flat)
+    packed = stored_of(run) is not None
+    return replace(SHARED, unpacked=assumptions.of("unpacked").value if packed else 1)
+
+
+def trainer_of(run: MeasuredRun) -> str:
+    """Whose pace a run shares: runs of one code by one publisher count together."""
+    return run.source_id if SHARED_CODE.of(run) else f"{run.source_id}, {run.framework}"

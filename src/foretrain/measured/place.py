@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from math import gcd, prod
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.device import Device
-from foretrain.cluster.link import Level, Link, Technology
+from foretrain.cluster.device import Device, Level, Link, Technology
 from foretrain.errors import InputError, nearest
 from foretrain.measured.coverage import Assumptions, Default, NotCovered, stated
 from foretrain.measured.defaults import NODE_DEVICES
-from foretrain.measured.policies import left_out
+from foretrain.measured.degrees import left_out
 from foretrain.measured.run import MeasuredRun, Place
 from foretrain.trainers.recipes import PublishedPlan
 from foretrain.trainers.trainer import Trainer

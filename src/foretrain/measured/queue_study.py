@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from foretrain.cluster.fleet import Fleet, NodeFailures
+from foretrain.cluster.mixed import Fleet, NodeFailures
 from foretrain.errors import InputError
 from foretrain.measured.job import Log
 from foretrain.plan.study import Study

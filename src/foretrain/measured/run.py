@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from foretrain.errors import InputError
 from foretrain.trainers.software import AttentionKernel
-from foretrain.workload.library.inventory import Inventory
+from foretrain.workload.totals import Inventory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

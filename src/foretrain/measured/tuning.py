@@ -12,10 +12,10 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from foretrain.measured import litgpt, lore, recipe
+from foretrain.measured import lore, recipe
 from foretrain.measured.coverage import Assumptions, Belief, Default, Lore
 from foretrain.measured.run import MeasuredRun
-from foretrain.workload.eager import Kernels
+from foretrain.workload.execution import Kernels
 from foretrain.workload.graph import Model
 from foretrain.workload.trainable import Trainable, WeightStorage, adapted
 
@@ -170,7 +170,7 @@ def tuned(run: MeasuredRun, model: Model, assumptions: Assumptions) -> Model:
 def keeps_of(run: MeasuredRun) -> Kernels | None:
     """What is one kernel of a model that runs operation by operation; None if it does not."""
     if lore.BY_LITGPT.of(run):
-        return litgpt.keeps_of(run)
+        return lore.keeps_of(run)
     if not recipe.LIBRARIES.of(run):
         return None
     return recipe.kernels_of(run, adapts=adapts(run))

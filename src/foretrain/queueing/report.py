@@ -10,7 +10,7 @@ from typing import Final
 from foretrain.measured.scale_study import ModelTraining, ScaleStudy
 from foretrain.plan.servers import Aggregation
 from foretrain.queueing.scaled import BestCount, Scaled, ScaleKnee, ScaleMethod, ScalePoint
-from foretrain.show.lines import scaling
+from foretrain.show.charts import scaling
 from foretrain.show.report import (
     AnswerReport,
     Block,

@@ -9,7 +9,7 @@ from itertools import count
 
 import numpy as np
 
-from foretrain.cluster.fewer import fewer
+from foretrain.cluster.offer import fewer
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.distributions import Constant, Distribution, Floats, LogNormal, stretched
 from foretrain.errors import InputError

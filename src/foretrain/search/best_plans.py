@@ -42,8 +42,8 @@ from foretrain.search.simple import Simple
 from foretrain.search.table import worth_of
 from foretrain.search.ways_out import nearest_miss
 from foretrain.step.estimate import over_job_limits
+from foretrain.step.memory import HOST_MEMORY, MEMORY, MEMORY_LIMIT, RISK
 from foretrain.step.result import Ranked
-from foretrain.step.room import HOST_MEMORY, MEMORY, MEMORY_LIMIT, RISK
 from foretrain.step.setting import Setting
 from foretrain.step.software import study_setting
 from foretrain.study.coefficients import DEFAULT

@@ -36,7 +36,7 @@ from foretrain.search.regions import (
 from foretrain.search.table import keep_freed_memory, price, that_fit, valued
 from foretrain.step.bounds import any_order, any_stages
 from foretrain.step.held import Held
-from foretrain.step.room import room
+from foretrain.step.memory import room
 from foretrain.step.setting import Setting
 
 FIRST = 1_024

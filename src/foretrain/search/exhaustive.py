@@ -20,8 +20,7 @@ from foretrain.search.found import Incumbents
 from foretrain.search.regions import layered, regions_of, survey
 from foretrain.search.table import keep_freed_memory, price, that_fit
 from foretrain.step.held import hold
-from foretrain.step.memory import heaviest_total, host_full
-from foretrain.step.room import room
+from foretrain.step.memory import heaviest_total, host_full, room
 from foretrain.step.setting import Setting
 from foretrain.workload.graph import Model
 

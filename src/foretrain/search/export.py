@@ -21,8 +21,7 @@ from foretrain.plan.study import Space, Study
 from foretrain.search.explain.pinned import gives_one
 from foretrain.search.result import SearchResult
 from foretrain.search.search import search
-from foretrain.show.document import Provenance
-from foretrain.show.provenance import of_study
+from foretrain.show.document import Provenance, of_study
 from foretrain.show.report import AnswerReport, Bullets, Note, ReportSection, Verbatim
 from foretrain.show.words import span, written
 from foretrain.step.estimate import estimate

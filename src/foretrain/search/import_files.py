@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 from foretrain.errors import InputError
@@ -21,7 +19,7 @@ from foretrain.show.report import AnswerReport, Block, Bullets, Note, ReportSect
 from foretrain.show.table import Column, table
 from foretrain.show.words import count
 from foretrain.study import catalogue
-from foretrain.study.launch_files import LaunchFile, beside, config_beside
+from foretrain.study.launch_files import HERE, LaunchFile, beside, config_beside
 from foretrain.study.study import study_from
 from foretrain.study.trainers import KIND, trainers
 from foretrain.trainers.flags import Fact, Facts, fact
@@ -73,7 +71,7 @@ class Imported:
             lines = [f"{it.key}: the files do not say {it.needs}." for it in self.missing]
             raise InputError("\n".join([f"{where}: {line}" for line in lines]))
         kept = {key: it for key, it in self.document.items() if not (free and key == "plan")}
-        return study_from(kept, where, folder=Path())
+        return study_from(kept, where, folder=HERE)
 
 
 def import_(
@@ -82,7 +80,7 @@ def import_(
     on: str = "",
     trainer: str = "",
     settings: Mapping[str, object] | None = None,
-    home: Path = Path(),
+    home: str = ".",
 ) -> Imported:
     """The study that launch scripts and configuration files of a trainer ask.
 
@@ -164,13 +162,13 @@ def with_asked(files: Sequence[LaunchFile]) -> tuple[LaunchFile, ...]:
     return (*files, *beside(files, together(files, every).asked))
 
 
-def _configured(files: Sequence[LaunchFile], facts: Facts, home: Path) -> dict[str, Fact]:
+def _configured(files: Sequence[LaunchFile], facts: Facts, home: str) -> dict[str, Fact]:
     """The config.json of a model that is no name of the library and lies beside the files."""
     named = facts.get("workload.model")
     if not isinstance(named, str) or known(named) is not None:
         return {}
-    path = config_beside(files, named)
-    return {} if path is None else {"workload.model": os.path.relpath(path, home)}
+    path = config_beside(files, named, home=home)
+    return {} if path is None else {"workload.model": path}
 
 
 def _head(names: Sequence[str], chosen: Trainer) -> list[str]:

@@ -28,7 +28,7 @@ from foretrain.search.ladders import (
 from foretrain.search.result import Progress, SearchResult
 from foretrain.show.table import label, labelled
 from foretrain.show.words import percent
-from foretrain.step.room import room
+from foretrain.step.memory import room
 from foretrain.step.software import study_setting
 from foretrain.study.coefficients import DEFAULT
 from foretrain.units import BYTES

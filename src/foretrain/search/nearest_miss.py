@@ -15,7 +15,7 @@ from foretrain.plan.legality import within
 from foretrain.plan.plan import AS_MADE, Offload, Plan, Schedule, Sends
 from foretrain.plan.study import Space, Study
 from foretrain.search.exhaustive import leanest
-from foretrain.step.room import rooms
+from foretrain.step.memory import rooms
 from foretrain.step.software import study_setting
 
 MOST_GROWTH = 256

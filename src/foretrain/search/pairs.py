@@ -15,8 +15,8 @@ from foretrain.plan.plan import GroupedBy, Groups, Plan
 from foretrain.plan.study import Objective, Study
 from foretrain.plan.table import Column, Flags, PlanTable
 from foretrain.search.result import Progress
-from foretrain.step.mixed.replicas import replica_memory, replica_settings, shares, ways
-from foretrain.step.mixed.stages import (
+from foretrain.step.by_replica import replica_memory, replica_settings, shares, ways
+from foretrain.step.by_stage import (
     Both,
     Layers,
     outlook,
@@ -25,7 +25,7 @@ from foretrain.step.mixed.stages import (
     stretch_memory,
     stretches,
 )
-from foretrain.step.room import MEMORY, rooms
+from foretrain.step.memory import MEMORY, rooms
 
 EITHER = ((0, 1), (1, 0))
 PIECE = 256

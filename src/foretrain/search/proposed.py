@@ -21,7 +21,7 @@ from foretrain.step.memory import errors_of, probability
 from foretrain.step.price import PriceTable, estimate_of, price_table
 from foretrain.step.result import Estimate, Ranked
 from foretrain.step.software import moved, study_setting
-from foretrain.study.recipes import practised
+from foretrain.study.launch_files import practised
 from foretrain.study.trainers import trainers
 from foretrain.trainers.chosen import that_can
 

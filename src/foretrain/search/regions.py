@@ -34,8 +34,7 @@ from foretrain.search.table import valued
 from foretrain.step.bounds import any_parameters
 from foretrain.step.held import Held, hold
 from foretrain.step.layers import READS
-from foretrain.step.memory import stage_memory
-from foretrain.step.room import rooms
+from foretrain.step.memory import rooms, stage_memory
 from foretrain.step.setting import Setting
 
 DEGREES = 64

@@ -16,7 +16,7 @@ from typing import ClassVar
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective
 from foretrain.search.proposal import Proposal, Safety
-from foretrain.show.notebook import Shown
+from foretrain.show.document import Shown
 from foretrain.show.table import label
 from foretrain.show.words import whole
 from foretrain.step.result import Estimate, Ranked

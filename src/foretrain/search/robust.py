@@ -16,9 +16,8 @@ from foretrain.search.result import Robust, SearchResult, Swing
 from foretrain.search.table import valued
 from foretrain.step.held import hold
 from foretrain.step.input import with_input
-from foretrain.step.memory import heaviest_total, host_full
+from foretrain.step.memory import heaviest_total, host_full, room
 from foretrain.step.result import Ranked
-from foretrain.step.room import room
 from foretrain.step.software import study_setting
 from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT

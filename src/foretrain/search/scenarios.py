@@ -32,7 +32,7 @@ from foretrain.step.price import price_plan
 from foretrain.step.setting import Setting
 from foretrain.step.software import study_setting
 from foretrain.study.coefficients import DEFAULT
-from foretrain.study.scenario import GIVEN
+from foretrain.study.settings import GIVEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,14 @@ from foretrain.search.found import Incumbents
 from foretrain.search.objective import over_limits, value
 from foretrain.step.held import Held, hold
 from foretrain.step.input import with_input
-from foretrain.step.memory import errors_of, heaviest_total, host_full, probabilities
-from foretrain.step.room import HOST_MEMORY, rooms
+from foretrain.step.memory import (
+    HOST_MEMORY,
+    errors_of,
+    heaviest_total,
+    host_full,
+    probabilities,
+    rooms,
+)
 from foretrain.step.setting import Setting
 from foretrain.step.step import factors, step_time
 from foretrain.trainers.chosen import chosen_of, excluded

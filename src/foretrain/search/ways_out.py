@@ -18,9 +18,8 @@ from foretrain.search.nearest_miss import (
     freed,
     nearest_plan,
 )
-from foretrain.step.memory import errors_of, probability
+from foretrain.step.memory import RISK, errors_of, probability
 from foretrain.step.result import Ranked
-from foretrain.step.room import RISK
 from foretrain.step.software import study_setting
 from foretrain.units import BYTES, SECONDS
 from foretrain.workload.gradients import CODECS

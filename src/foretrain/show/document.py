@@ -1,22 +1,42 @@
-"""Where an answer comes from: enough to ask the same question again.
+"""Answers outside a terminal: documents, where they come from, and notebooks.
+
+Documents, and where the answers in them come from.
+
+Where an answer comes from: enough to ask the same question again.
 
 Documents: a result as JSON, the contract between foretrain and other programs.
 
 Seconds, bytes, FLOP, dollars, joules; ratios are fractions. Keys stand in the order of the result's
 fields, so that the same answer is the same text.
+
+Provenance: which foretrain, which question and which coefficients stand behind an answer.
+
+Answers in a notebook: a line where Python shows them, a table where HTML is drawn, data frames.
+
+An answer says which of its fields are its rows, and which labels a line and a table show.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum, StrEnum
 from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from math import isfinite
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
-from foretrain.show.table import label, labelled
+from foretrain.plan.collective_study import CollectiveStudy
+from foretrain.plan.study import Study
+from foretrain.show.table import Table, label, labelled, table
+from foretrain.study.coefficients import DEFAULT
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,3 +173,106 @@ def _collection(value: object, *, open_ended: bool) -> Plain:
         ordered = sorted(value) if isinstance(value, frozenset) else value
         return [item for _, item in items((f"[{n}]", it) for n, it in enumerate(ordered))]
     raise TypeError(f"{type(value).__name__} has no place in a document: {value!r}")
+
+
+def provenance(*nouns: object, coefficients: Coefficients = DEFAULT) -> Provenance:
+    """What stands behind an answer to these nouns."""
+    return Provenance(
+        version=installed(),
+        inputs=fingerprint(*nouns),
+        coefficients=coefficients.name,
+        sources=tuple(
+            CoefficientSource(
+                name=name,
+                value=source.value,
+                unit="" if source.unit == "1" else source.unit,
+                low=source.low,
+                high=source.high,
+                source=source.source,
+                kind=source.kind,
+            )
+            for name, source in coefficients.sources.items()
+        ),
+    )
+
+
+def of_study(study: Study, *, coefficients: Coefficients = DEFAULT) -> Provenance:
+    """What stands behind an answer to a study; what a reader assumed stands in the answer."""
+    nouns = (study.workload, study.cluster, study.space, study.objective, study.limit, study.job)
+    both = () if study.mixed is None else (study.mixed,)
+    futures = (*study.offers, *study.scenarios)
+    return provenance(*nouns, *both, *futures, coefficients=coefficients)
+
+
+def of_question(
+    study: Study | CollectiveStudy, *, coefficients: Coefficients = DEFAULT
+) -> Provenance:
+    """What stands behind an answer to a study, whatever it asks."""
+    if isinstance(study, Study):
+        return of_study(study, coefficients=coefficients)
+    return provenance(replace(study, assumed=()), coefficients=coefficients)
+
+
+def installed() -> str:
+    """The version of foretrain; "unknown" where it runs from a folder without being installed."""
+    try:
+        return version("foretrain")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+MOST: Final = 20
+"""Rows that a notebook draws."""
+
+
+class Shown:
+    """An answer that shows itself.
+
+    Attributes:
+        rows: the field that holds its rows; empty for an answer that is one row itself.
+        columns: labels of a row that a table shows, the first of them in a line too.
+    """
+
+    __slots__ = ()
+
+    rows: ClassVar[str] = ""
+    columns: ClassVar[tuple[str, ...]] = ()
+
+    def __repr__(self) -> str:
+        """One line: what it is, how many rows it has, and the figures of the first."""
+        found = self._table()
+        figures = [
+            f"{column.name} {text}"
+            for column, text in zip(found.columns, found.rows[0] if found.rows else (), strict=True)
+            if column.number and text
+        ]
+        many = [f"{self.rows} {len(self._records())}"] if self.rows else []
+        return f"<{type(self).__name__}: {', '.join([*many, *figures])}>"
+
+    def _repr_html_(self) -> str:
+        """A table, as notebooks draw it."""
+        from foretrain.show.page import fragment
+
+        return fragment(repr(self), self._table())
+
+    def to_dict(self) -> Any:  # noqa: ANN401 - as JSON has it
+        """What the document says of it: seconds, bytes, dollars; ratios are fractions."""
+        return plain(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Its rows as a data frame, with the keys of the document, those inside joined by dots.
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        if find_spec("pandas") is None:
+            raise InputError("to_pandas needs pandas, which is not installed: pip install pandas.")
+        import pandas
+
+        return pandas.json_normalize([plain(each) for each in self._records()])
+
+    def _records(self) -> Sequence[object]:
+        return getattr(self, self.rows) if self.rows else (self,)
+
+    def _table(self) -> Table:
+        return table(self._records()[:MOST], *self.columns)

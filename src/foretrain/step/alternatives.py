@@ -156,12 +156,16 @@ def weigh(
     ]
     likeliest = max(could, key=lambda each: each.variant.weight)
     middle = sum(each.variant.weight * log(each.rung.likely) for each in could)
+    # The open option between whose values the middle moves most.
+    options = dict.fromkeys(name for each in could for name, _ in each.variant.values)
+    swings = {name: _swing(could, name) for name in options}
+    most = max(swings, key=lambda name: swings[name], default=None)
     return Weighed(
         candidates=tuple(could),
         likeliest=likeliest,
         ratio=exp(middle - log(likeliest.rung.likely)),
         choices=_reach(could, middle),
-        decides=_decides(could),
+        decides=most if most is not None and swings[most] > NOTICED else None,
     )
 
 
@@ -216,14 +220,6 @@ def _reach(could: Sequence[PricedVariant], middle: float) -> tuple[float, float]
     )
     down, up = max(-min(each) for each in ladders), max(max(each) for each in ladders)
     return exp(middle - hypot(lower, down)), exp(middle + hypot(upper, up))
-
-
-def _decides(could: Sequence[PricedVariant]) -> str | None:
-    """The open option between whose values the middle moves most."""
-    options = dict.fromkeys(name for each in could for name, _ in each.variant.values)
-    swings = {name: _swing(could, name) for name in options}
-    most = max(swings, key=lambda name: swings[name], default=None)
-    return most if most is not None and swings[most] > NOTICED else None
 
 
 def _swing(could: Sequence[PricedVariant], option: str) -> float:

@@ -22,16 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.coefficients.coefficients import Coefficients
-from foretrain.coefficients.links import TransferErrors
+from foretrain.coefficients.coefficients import Coefficients, TransferErrors
 from foretrain.plan.table import Rows, distinct
-from foretrain.step.collectives import ALGORITHMS, neighbour
-from foretrain.step.collectives.group import Algorithm, Group, group
+from foretrain.step.collectives import ALGORITHMS, exchanges
+from foretrain.step.collectives.group import Algorithm, Group, group, own_algorithm
 from foretrain.step.collectives.line import Line, Number
 from foretrain.step.collectives.network import LIBRARY, Network, network
-from foretrain.step.collectives.own import own_algorithm
 from foretrain.step.strategies.strategy import Pattern
-from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
+from foretrain.workload.parts.feed_forward import ANYWHERE, RouterLimit
 
 FLAGGED = ("ring", "single-ring", "tree")
 """Algorithms that have protocols for short messages."""
@@ -126,7 +124,7 @@ def _few(inside: Sequence[Number]) -> tuple[Inside, Rows]:
 @lru_cache(maxsize=1024)
 def _sends(net: Network, inside: Inside) -> Line:
     """Messages of distinct groups; the few that there are come back with every chunk of plans."""
-    return neighbour.send(group([np.array(members) for members in inside], net))
+    return exchanges.send(group([np.array(members) for members in inside], net))
 
 
 @lru_cache(maxsize=1024)

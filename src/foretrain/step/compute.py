@@ -27,8 +27,15 @@ from foretrain.step.picture_kernels import (
     of_family,
 )
 from foretrain.step.rates import Rates
-from foretrain.step.tiles import FILL, TILES, Tiling, tiled_time
-from foretrain.step.work import DeviceWork, OperatorTimes, as_measured
+from foretrain.step.work import (
+    FILL,
+    TILES,
+    DeviceWork,
+    OperatorTimes,
+    Tiling,
+    as_measured,
+    tiled_time,
+)
 from foretrain.workload.graph import Operators
 from foretrain.workload.operator import Attention
 from foretrain.workload.parts.attention import FLASH_BACKWARD_PRODUCTS

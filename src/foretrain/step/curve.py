@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.plan.collective_study import CollectiveKind, CollectiveStudy
-from foretrain.show.lines import between
+from foretrain.show.charts import between
 from foretrain.show.report import AnswerReport, Block, Drawing, Note, Paper, ReportSection
 from foretrain.show.table import label, labelled, table
 from foretrain.show.words import count, written

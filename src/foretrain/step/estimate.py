@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from math import prod
@@ -16,7 +16,7 @@ from foretrain.errors import InputError
 from foretrain.plan.choices import divisors
 from foretrain.plan.collective_study import CollectiveStudy
 from foretrain.plan.legality import kind_problems, problems
-from foretrain.plan.plan import AS_MADE, AXES, SAID, Cut, Plan, cuts_into, idle
+from foretrain.plan.plan import AS_MADE, AXES, SAID, Plan, cuts_into, idle
 from foretrain.plan.study import Limit, Space, Study
 from foretrain.plan.table import Column, Flags
 from foretrain.remark import About, Remark, of
@@ -26,8 +26,8 @@ from foretrain.step.price import price_plan
 from foretrain.step.result import Estimate
 from foretrain.step.setting import Setting, setting
 from foretrain.step.software import absent, habitual, open_fields, study_setting, unstated, weighed
-from foretrain.study.asked import PlainQuestion, asked
 from foretrain.study.coefficients import DEFAULT
+from foretrain.study.spoken import PlainQuestion, asked
 from foretrain.trainers.chosen import against, chosen_of
 
 
@@ -265,7 +265,15 @@ def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, .
     model = study.workload.model
     uneven = []
     if "cut" not in values:
-        values["cut"] = _made(study.space.cut, model.cuttable_layers, values)
+        # The first cut by a rule that the stages allow; the first of all if there is none.
+        stages = values.get("pipeline", 1)
+        chunks = stages * values.get("interleaving", 1)
+        able = (
+            it
+            for it in study.space.cut
+            if cuts_into(it, model.cuttable_layers, pipeline=stages, chunks=chunks)
+        )
+        values["cut"] = next(able, study.space.cut[0])
         uneven = [f"plan.cut = {values['cut']}"] if values["cut"] != "even" else []
     others = prod(values.get(axis, 1) for axis in AXES if axis != "data")
     values.setdefault("data", max(1, study.cluster.devices // others))
@@ -277,14 +285,6 @@ def _completed(study: Study, values: dict[str, Any]) -> tuple[Plan, tuple[str, .
     axes = " = ".join(f"plan.{name}" for name in absent if name in AXES)
     others = [f"plan.{n} = {_shown(getattr(plan, n))}" for n in absent if n not in AXES]
     return plan, (*([f"{axes} = 1"] if axes else []), *others, *uneven)
-
-
-def _made(cuts: Sequence[Cut], layers: int, values: Mapping[str, Any]) -> Cut:
-    """The first of several cuts by a rule that the stages allow; the first of all if none."""
-    stages = values.get("pipeline", 1)
-    chunks = stages * values.get("interleaving", 1)
-    able = (it for it in cuts if cuts_into(it, layers, pipeline=stages, chunks=chunks))
-    return next(able, cuts[0])
 
 
 def _shown(value: object) -> str:

@@ -1,22 +1,21 @@
-"""Facts: what the terminal and the page both say about a question and its answer."""
+"""Facts: what the terminal and the page both say about a question and its answer.
+
+Rent: what may be rented for a training, and what of it a plan takes, in words.
+"""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Final
 
+from foretrain.cluster.cluster import Cluster
+from foretrain.cluster.offer import Offer, rented
 from foretrain.plan.study import Study
 from foretrain.remark import About, of
 from foretrain.show.table import Fact, Piece
 from foretrain.show.words import count, percent, span, written
-from foretrain.step import rent
-from foretrain.step.result import (
-    Estimate,
-    JobParts,
-    JobTime,
-    Parts,
-    Ranked,
-    StageMemory,
-)
+from foretrain.step.result import Estimate, JobParts, JobTime, Parts, Ranked, StageMemory
 from foretrain.step.situation import unlike
 from foretrain.units import (
     BYTES,
@@ -29,6 +28,54 @@ from foretrain.units import (
     TOKENS,
     WATTS,
 )
+
+MOST_NAMED: Final = 4
+"""Clusters, and numbers of nodes, that are listed one by one."""
+
+
+def home(study: Study, entry: Ranked) -> Study:
+    """The study on the cluster of one of its plans."""
+    return replace(study, cluster=rented(study.choices, entry.cluster, entry.nodes), offers=())
+
+
+def nodes(cluster: Cluster) -> str:
+    """The nodes of a cluster: "64 nodes of dgx-h100"."""
+    return f"{count(cluster.nodes, 'node')} of {cluster.name}"
+
+
+def devices(cluster: Cluster) -> str:
+    """The devices of a cluster and the memory of each."""
+    memory = written(BYTES, cluster.device.memory)
+    return f"{cluster.devices:,} x {cluster.device.name}, {memory} each"
+
+
+def rent_rate(cluster: Cluster) -> str:
+    """What a cluster costs by the hour; empty without a price."""
+    if cluster.price is None:
+        return ""
+    return f"{written(DOLLARS, 3600 * cluster.price * cluster.devices)}/h"
+
+
+def choice(offers: Sequence[Offer]) -> str:
+    """What may be rented: "8, 16 or 32 nodes of dgx-h100; 4 to 64 nodes of dgx-a100"."""
+    names = list(dict.fromkeys(offer.cluster.name for offer in offers))
+    if len(names) > MOST_NAMED:
+        first = ", ".join(names[:MOST_NAMED])
+        return f"{_numbers(offers)} nodes of {first} or {len(names) - MOST_NAMED} other clusters"
+    return "; ".join(
+        f"{_numbers([offer for offer in offers if offer.cluster.name == name])} nodes of {name}"
+        for name in names
+    )
+
+
+def _numbers(offers: Sequence[Offer]) -> str:
+    """Numbers of nodes: each of a few, of many the ends."""
+    numbers = sorted({nodes for offer in offers for nodes in offer.nodes})
+    if len(numbers) > MOST_NAMED:
+        return f"{numbers[0]:,} to {numbers[-1]:,}"
+    *others, last = (f"{nodes:,}" for nodes in numbers)
+    return f"{', '.join(others)} or {last}" if others else last
+
 
 ROUNDING = 1e-9
 """Shares of a step that are nothing but the rounding of floats."""
@@ -54,19 +101,19 @@ def question(study: Study) -> tuple[Fact, ...]:
             more=f"{workload.precision}, {workload.optimizer}",
         ),
         Fact(label="Batch", text=batch),
-        Fact(label="To rent", text=rent.choice(study.offers))
+        Fact(label="To rent", text=choice(study.offers))
         if study.offers
-        else Fact(label="Cluster", text=rent.nodes(cluster), more=rent.devices(cluster)),
+        else Fact(label="Cluster", text=nodes(cluster), more=devices(cluster)),
     )
 
 
-def rented(study: Study, entry: Ranked) -> tuple[Fact, ...]:
+def to_rent(study: Study, entry: Ranked) -> tuple[Fact, ...]:
     """What to rent for one of the best plans; nothing where there is no choice."""
     if not study.offers:
         return ()
-    cluster = rent.home(study, entry).cluster
-    more = "; ".join(filter(None, (rent.devices(cluster), rent.rate(cluster))))
-    return (Fact(label="Rent", text=rent.nodes(cluster), more=more),)
+    cluster = home(study, entry).cluster
+    more = "; ".join(filter(None, (devices(cluster), rent_rate(cluster))))
+    return (Fact(label="Rent", text=nodes(cluster), more=more),)
 
 
 def answer(study: Study, estimate: Estimate) -> tuple[Fact, ...]:

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.step.layers import READS, LayerMemory, layer_compute, layer_memory
 from foretrain.step.setting import Holding, Setting
-from foretrain.step.strategies.cut import balanced
-from foretrain.step.strategies.pipeline import Cuts, Sizes, Way, cuts, named
+from foretrain.step.strategies.pipeline import Cuts, Sizes, Way, balanced, cuts, named
 
 Floats = NDArray[np.float64]
 Columns = Sequence[Column] | Floats

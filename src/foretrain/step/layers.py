@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from foretrain.plan.table import PlanTable
 from foretrain.step.collective import Exchange
 from foretrain.step.compute import operator_times, slowest, together
-from foretrain.step.parts import READS as COMPUTE_READS
-from foretrain.step.parts import Part, amounts_in, by_layer, exists_in
-from foretrain.step.setting import Setting
+from foretrain.step.setting import READS as COMPUTE_READS
+from foretrain.step.setting import Part, Setting, amounts_in, by_layer, exists_in
 from foretrain.step.strategies import boundary_of, context, recompute, share_of, transfers_of
 from foretrain.step.strategies.strategy import Axis, Phase, Transfer
 from foretrain.step.work import DeviceWork

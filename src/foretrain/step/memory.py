@@ -6,6 +6,11 @@ Room: how sure it is that a plan fits, from how far predictions of memory have b
 
 Between the percentiles that are known, and beyond them, the normal score of log(measured /
 predicted) is a straight line of that logarithm.
+
+Room: bytes of a device that a plan may fill, by what sets the limit.
+
+A device that is asked for all its memory fails in as many runs as need more than was predicted. So
+a plan may fill no more than what leaves room for that error with the probability that is asked for.
 """
 
 from __future__ import annotations
@@ -14,15 +19,26 @@ from dataclasses import astuple, dataclass
 from itertools import pairwise
 from math import erf, exp, inf, log, sqrt
 from statistics import NormalDist
+from typing import Final
 
 import numpy as np
 
-from foretrain.coefficients.memory import MemoryErrors
+from foretrain.coefficients.device import MemoryErrors
 from foretrain.plan.plan import Sharding
+from foretrain.plan.study import Limit
 from foretrain.plan.table import Column, Flags
-from foretrain.step.freed import PHASES, freed_moments
 from foretrain.step.held import Held, Run
-from foretrain.step.peak import Moment, Stage, State, fullest, here_of, kept_of, state_of
+from foretrain.step.peak import (
+    PHASES,
+    Moment,
+    Stage,
+    State,
+    freed_moments,
+    fullest,
+    here_of,
+    kept_of,
+    state_of,
+)
 from foretrain.step.placements import replicas_of
 from foretrain.step.setting import Setting
 from foretrain.step.strategies import recompute as offload
@@ -258,3 +274,41 @@ def _lines(errors: MemoryErrors) -> list[Line]:
         for (first, low), (second, high) in pairwise(known)
     ]
     return [*lines[:-1], (*lines[-1][:3], inf, inf)]
+
+
+MEMORY: Final = "device memory"
+RISK: Final = "risk of device memory"
+MEMORY_LIMIT: Final = "memory limit"
+HOST_MEMORY: Final = "host memory"
+
+
+def rooms(setting: Setting, limit: Limit) -> dict[str, float]:
+    """Bytes of a device that a plan may fill, by the reason, the roomiest first.
+
+    A reason that refuses nothing which another one does not refuse is left out.
+
+    Args:
+        setting: device, coefficients, and how unsure the model's memory is.
+        limit: the bytes that a plan may fill, and how likely it must fit.
+    """
+    device = setting.cluster.device.memory
+    found = {MEMORY: device}
+    asked = {RISK: safe(setting, limit.fits), MEMORY_LIMIT: limit.memory or device}
+    for reason, room in sorted(asked.items(), key=lambda each: -each[1]):
+        if room < min(found.values()):
+            found[reason] = room
+    return found
+
+
+def room(setting: Setting, limit: Limit) -> float:
+    """Bytes of a device that a plan may fill."""
+    return min(rooms(setting, limit).values())
+
+
+def safe(setting: Setting, fits: float) -> float:
+    """Bytes that a prediction may say so that a device holds them this likely."""
+    device = setting.cluster.device.memory
+    if not fits:
+        return device
+    spread = setting.workload.model.spread
+    return min(device, holding(device, fits, errors_of(setting), spread=spread))

@@ -16,17 +16,17 @@ from foretrain.plan.study import Objective, Study
 from foretrain.plan.table import table_of
 from foretrain.show.table import label
 from foretrain.show.words import percent
+from foretrain.step.by_replica import of_share, replica_settings
+from foretrain.step.by_stage import outlook, staged, stretches
 from foretrain.step.held import hold
 from foretrain.step.input import with_input
-from foretrain.step.mixed.replicas import of_share, replica_settings
-from foretrain.step.mixed.stages import outlook, staged, stretches
 from foretrain.step.price import AGREEMENT, PASSES, memory_of, model_flop, price_plan
 from foretrain.step.result import Estimate, Memory
 from foretrain.step.setting import Setting
-from foretrain.step.simulation.step import simulate
+from foretrain.step.simulated_step import simulate
 from foretrain.step.step import factors, step_times
-from foretrain.step.tiles import peak
 from foretrain.step.timeline import StageTimes, StepTimes, closed_form
+from foretrain.step.work import peak
 from foretrain.units import SECONDS
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.coefficients.links import Overlap
+from foretrain.coefficients.coefficients import Overlap
 from foretrain.plan.plan import Sharding
 from foretrain.plan.table import PlanTable, Rows, distinct
 from foretrain.step.compute import TINY

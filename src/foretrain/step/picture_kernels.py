@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from foretrain.plan.table import Column
 from foretrain.step.picture_rates import PictureRates
 from foretrain.step.strategies.strategy import Share
-from foretrain.step.tiles import tiled_time
-from foretrain.step.work import shrunk
+from foretrain.step.work import shrunk, tiled_time
 from foretrain.workload.graph import Operators
 from foretrain.workload.operator import KernelFamily
 

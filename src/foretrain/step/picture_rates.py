@@ -13,8 +13,8 @@ from typing import Final
 
 from foretrain.cluster.device import Device
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.coefficients.kernels import Pictures
-from foretrain.step.tiles import FILL, Tile, Tiling, best_product
+from foretrain.coefficients.device import Pictures
+from foretrain.step.work import FILL, Tile, Tiling, best_product
 from foretrain.trainers.software import Convolutions, Execution, Software
 from foretrain.units import years
 from foretrain.workload.workload import Precision

@@ -30,7 +30,7 @@ from foretrain.step.memory import interval as memory_interval
 from foretrain.step.peak import MemoryPeak
 from foretrain.step.result import Estimate, JobTime, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting
-from foretrain.step.simulation.step import simulate, step_seconds
+from foretrain.step.simulated_step import simulate, step_seconds
 from foretrain.step.situation import (
     confidence,
     interval,
@@ -41,8 +41,8 @@ from foretrain.step.situation import (
     unlike,
 )
 from foretrain.step.step import Factors, StepColumns, factors, step, step_times
-from foretrain.step.tiles import peak
 from foretrain.step.timeline import closed_step
+from foretrain.step.work import peak
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import Attention, Operator
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from foretrain.cluster.device import Device
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.coefficients.kernels import FusedAttention, KernelTraffic
+from foretrain.coefficients.device import FusedAttention, KernelTraffic
 from foretrain.step.picture_rates import (
     FP32_BYTES,
     GRAPHS,
@@ -16,7 +16,7 @@ from foretrain.step.picture_rates import (
     memory_rate,
     picture_rates,
 )
-from foretrain.step.tiles import best_share, peak
+from foretrain.step.work import best_share, peak
 from foretrain.trainers.software import SHARED, AttentionKernel, Execution, Software
 from foretrain.workload.workload import Precision
 

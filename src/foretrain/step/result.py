@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from foretrain.coefficients.intervals import Nearest, Situation
 from foretrain.plan.plan import Plan
-from foretrain.show.notebook import Shown
+from foretrain.show.document import Shown
 from foretrain.show.table import label
 from foretrain.show.words import percent, whole
 from foretrain.units import BYTES, SECONDS

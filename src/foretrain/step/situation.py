@@ -11,8 +11,7 @@ from functools import lru_cache
 from math import log
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.coefficients.coefficient import Origin
-from foretrain.coefficients.coefficients import Coefficients
+from foretrain.coefficients.coefficients import Coefficients, Origin
 from foretrain.coefficients.intervals import Nearest, Situation, Spread, nearest, spread
 from foretrain.coefficients.uncertainty import Covers
 from foretrain.plan.plan import Plan, Sharding

@@ -22,7 +22,7 @@ from foretrain.step.collective import Exchange, Inside, Menu, menu_of, send, sho
 from foretrain.step.collectives.line import Line
 from foretrain.step.collectives.network import Network
 from foretrain.step.strategies.strategy import Pattern
-from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
+from foretrain.workload.parts.feed_forward import ANYWHERE, RouterLimit
 
 
 class GroupKey(NamedTuple):
@@ -165,7 +165,14 @@ def spreads(levels: tuple[int, ...], devices: int, *, experts: bool) -> Mapping[
     Replicas lie on the devices of two axes, and shards within them; experts lie within three axes,
     those that hold the same ones within that, and their shards within those.
     """
-    axes = _axes(levels, devices)
+    degrees = np.array([*_products(devices, len(AXES))]).T
+    sizes = [*accumulate(levels[:-1], mul)]
+    axes, stride = [], np.ones_like(degrees[0])
+    for degree in degrees:
+        reach = stride * degree
+        inside = [np.maximum(1, np.gcd(size, reach) // stride) for size in sizes]
+        axes.append(np.array([*inside, degree], float))
+        stride = reach
     replicas = _several([one * other for one, other in combinations(axes, 2)])
     found = [replicas, *_shards(replicas)]
     if experts:
@@ -177,19 +184,6 @@ def spreads(levels: tuple[int, ...], devices: int, *, experts: bool) -> Mapping[
         int(members): tuple(map(tuple, every[:, every[-1] == members].tolist()))
         for members in np.unique(every[-1])
     }
-
-
-def _axes(levels: Sequence[int], devices: int) -> list[Members]:
-    """`placement.inner_members` of each axis, the innermost first. [level, product of degrees]"""
-    degrees = np.array([*_products(devices, len(AXES))]).T
-    sizes = [*accumulate(levels[:-1], mul)]
-    found, stride = [], np.ones_like(degrees[0])
-    for degree in degrees:
-        reach = stride * degree
-        inside = [np.maximum(1, np.gcd(size, reach) // stride) for size in sizes]
-        found.append(np.array([*inside, degree], float))
-        stride = reach
-    return found
 
 
 def _products(number: int, factors: int) -> Iterator[tuple[int, ...]]:

@@ -22,8 +22,8 @@ from foretrain.plan.table import table_of
 from foretrain.step.held import hold
 from foretrain.step.result import Estimate
 from foretrain.step.setting import Setting
-from foretrain.step.simulation.pipeline import Pipeline, play
-from foretrain.step.simulation.step import Tail, simulate, tail_of
+from foretrain.step.simulated_passes import Pipeline, play
+from foretrain.step.simulated_step import Tail, simulate, tail_of
 from foretrain.step.step import Factors, factors, step_times
 from foretrain.step.timeline import StepTimes
 

@@ -1,4 +1,8 @@
-"""The catalogue: devices, clusters and trainers that foretrain knows by name, with their sources.
+"""The catalogue, and what is answered of it.
+
+What `catalogue` answers: what foretrain knows by name, and from whom it knows it.
+
+The catalogue: devices, clusters and trainers that foretrain knows by name, with their sources.
 
 A file of a catalogue folder holds a family of entries and the sources they share. An entry looks
 like the description a user would write, but each number is a table of its value, source and
@@ -12,6 +16,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import dropwhile
@@ -21,9 +26,56 @@ from typing import Any, TypeGuard, TypeVar
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.device import Device
 from foretrain.errors import InputError, nearest
-from foretrain.study.entries import Figure
-from foretrain.study.levels import with_nodes
+from foretrain.study.keys import with_nodes
 from foretrain.study.problems import Problems, validated, written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One number of an entry.
+
+    Attributes:
+        key: where it stands in the description.
+        value: as written, with its unit.
+        source: who says so.
+        confidence: high, medium or low.
+        date: when it was so, for what changes (prices); None for what does not.
+    """
+
+    key: str
+    value: str | int | float | bool
+    source: str
+    confidence: str
+    date: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogueEntry:
+    """One thing that studies may name.
+
+    Attributes:
+        name: catalogue name.
+        kind: device, cluster, trainer or model.
+        family: what it stands among, such as "NVIDIA Hopper".
+        summary: one line for people.
+        words: what is said of it in words, such as its device and the names of its levels, by key.
+        figures: every number with its source.
+    """
+
+    name: str
+    kind: str
+    family: str
+    summary: str
+    words: Mapping[str, str]
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogueResult:
+    """Everything, all of one kind, or the one entry that was asked for."""
+
+    entries: tuple[CatalogueEntry, ...]
+
 
 Noun = TypeVar("Noun")
 Entry = dict[str, Any]

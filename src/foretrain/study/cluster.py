@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.link import Link
+from foretrain.cluster.device import Link
 from foretrain.cluster.mixed import Mixed
 from foretrain.errors import InputError, nearest
 from foretrain.plugins import imported
 from foretrain.study.catalogue import cluster_document, device_document, names
 from foretrain.study.here import NAME as HERE
 from foretrain.study.here import here, remark
-from foretrain.study.keys import count
-from foretrain.study.levels import LevelDocument, alone, with_nodes
-from foretrain.study.prices import day, price_remark, read_prices
+from foretrain.study.keys import LevelDocument, alone, count, with_nodes
+from foretrain.study.own_entries import day, price_remark, read_prices
 from foretrain.study.problems import Problems, unknown_key, validated
 from foretrain.units import as_written
 

@@ -14,9 +14,16 @@ from typing import Any, Final
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.errors import InputError
-from foretrain.study.catalogue import cluster_document, device_document, find, leaves, names
-from foretrain.study.entries import CatalogueEntry, Figure
-from foretrain.study.levels import alone
+from foretrain.study.catalogue import (
+    CatalogueEntry,
+    Figure,
+    cluster_document,
+    device_document,
+    find,
+    leaves,
+    names,
+)
+from foretrain.study.keys import alone
 
 NAME: Final = "here"
 SMI: Final = ("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits")

@@ -18,12 +18,12 @@ from typing import TypeVar
 
 from foretrain.errors import InputError
 from foretrain.measured.run import MeasuredRun, UnreadRow
-from foretrain.study.csv import CsvRecord, records
-from foretrain.study.reading import read_text
+from foretrain.study.documents import CsvRecord, records
+from foretrain.study.files import read_text
 from foretrain.units import as_written
-from foretrain.workload.convolution.picture import Picture
-from foretrain.workload.library.inventory import Convolution, Inventory, Move, Product, Traffic
+from foretrain.workload.convolution.operators import Picture
 from foretrain.workload.operator import Matrices
+from foretrain.workload.totals import Convolution, Inventory, Move, Product, Traffic
 
 COLUMNS = ("name", "image", "parameters", "kept", "convolutions", "products", "moves", "source")
 MOST_BYTES = 64 * 2**20

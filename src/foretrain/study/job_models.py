@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.fewer import even, fewer
+from foretrain.cluster.offer import even, fewer
 from foretrain.errors import ForetrainError, InputError
 from foretrain.measured.queue_study import JobModel
 from foretrain.plan.study import Study
 from foretrain.study.documents import from_json
+from foretrain.study.files import read_text
 from foretrain.study.keys import Count, ratio
 from foretrain.study.problems import Problems, validated
-from foretrain.study.reading import read_text
 from foretrain.study.study import study_from
 from foretrain.study.workload import SomeSamples
 from foretrain.throughput import Point, ThroughputCurve

@@ -1,15 +1,26 @@
-"""Files of trainers: launch scripts and configurations, read for `launch` to understand."""
+"""Files of trainers: launch scripts, configurations, logs, a profiler's traces, published recipes.
+
+Launch scripts and configurations are read for `launch` to understand; recipes are plans that
+trainers' makers publish (CSV), as nouns.
+"""
 
 from __future__ import annotations
 
+import csv
+import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
 from foretrain.errors import InputError
+from foretrain.plan.plan import Plan
 from foretrain.study.documents import from_json, from_toml, from_yaml
-from foretrain.study.reading import exists, read_text
+from foretrain.study.files import exists, read_bytes, read_text
+from foretrain.trainers.recipes import PublishedPlan
 
 MOST_BYTES: Final = 2**20
 STUDY: Final = ("workload", "cluster", "collective", "jobs", "ensemble", "scale")
@@ -82,11 +93,21 @@ SCRIPTS: Final = (".sh", ".bash", ".slurm", ".sbatch", ".job")
 PARSERS: Final = {".json": from_json, ".toml": from_toml, ".yaml": from_yaml, ".yml": from_yaml}
 
 
-def config_beside(found: Sequence[LaunchFile], model: str) -> Path | None:
-    """The config.json of a model that files name by a folder which lies beside them."""
+HERE: Final = Path()
+"""The folder in which somebody asks."""
+
+
+def config_beside(found: Sequence[LaunchFile], model: str, *, home: str = ".") -> str | None:
+    """The config.json of a model that files name by a folder which lies beside them.
+
+    Args:
+        found: the files.
+        model: what they call it.
+        home: the folder from which its path begins.
+    """
     folders = dict.fromkeys(Path(each.name).parent for each in found)
     paths = (folder / model / "config.json" for folder in folders)
-    return next((path for path in paths if exists(path)), None)
+    return next((os.path.relpath(path, home) for path in paths if exists(path)), None)
 
 
 def beside(found: Sequence[LaunchFile], asked: Sequence[str]) -> tuple[LaunchFile, ...]:
@@ -95,3 +116,112 @@ def beside(found: Sequence[LaunchFile], asked: Sequence[str]) -> tuple[LaunchFil
     folders = dict.fromkeys(Path(each.name).parent for each in found)
     paths = [folder / name for name in asked for folder in folders if Path(name).name not in have]
     return read_launch_files(*(path for path in paths if path.is_file() and path.suffix in PARSERS))
+
+
+ENDINGS: Final = (".log", ".txt", ".out", ".err")
+
+MOST_LOGGED: Final = 2**28
+
+
+def is_log(path: Path) -> bool:
+    """Whether a file is a log, by the end of its name, packed by gzip or not."""
+    return path.with_suffix("" if path.suffix == ".gz" else path.suffix).suffix in ENDINGS
+
+
+def read_log(path: Path) -> str:
+    """The characters of a log; what is no text in it, as a process may print, becomes a mark.
+
+    Raises:
+        InputError: it cannot be read, or is larger than any log.
+    """
+    return read_bytes(path, most=MOST_LOGGED).decode("utf-8", errors="replace")
+
+
+MOST_TRACED: Final = 2**29
+"""Of a trace unpacked: some steps of a large model."""
+
+TRACE_MARKS: Final = (b'"schemaVersion"', b'"traceEvents"')
+TRACE_HEAD: Final = 2**16
+PACKED: Final = ".json.gz"
+
+
+def is_profile_file(path: Path) -> bool:
+    """Whether a file is the trace of a profiler, by how it begins; False of what cannot be read.
+
+    Nothing else that is asked about is packed JSON, so such a name is one whatever it holds.
+    """
+    if path.name.endswith(PACKED):
+        return True
+    if path.suffix != ".json" or not exists(path):
+        return False
+    try:
+        content = read_bytes(path, most=MOST_TRACED)
+    except InputError:
+        return False
+    return any(mark in content[:TRACE_HEAD] for mark in TRACE_MARKS)
+
+
+def read_profile(path: Path) -> Mapping[str, Any]:
+    """The trace in a file.
+
+    Raises:
+        InputError: it cannot be read, or is no trace.
+    """
+    content = read_bytes(path, most=MOST_TRACED)
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: cannot be read as JSON: {error}.") from None
+    if not (isinstance(found, Mapping) and isinstance(found.get("traceEvents"), list)):
+        raise InputError(f'{path}: is no trace; a trace of torch.profiler has "traceEvents".')
+    document: Mapping[str, Any] = found
+    return document
+
+
+COUNTS: Final = (
+    *("tensor", "pipeline", "interleaving", "context", "expert", "micro_batch", "global_batch"),
+    "sequence",
+)
+
+
+@cache
+def recipes() -> tuple[PublishedPlan, ...]:
+    """Every published recipe for a model of the library, those of a release after earlier ones.
+
+    Source: the recipes of Megatron-Bridge 0.2 to 0.5, of NeMo 1 and 2 and of NVIDIA's submissions
+    to MLPerf 3.0 to 5.1, each with its file.
+    """
+    text = (files("foretrain") / "trainers" / "catalogue" / "recipes.csv").read_text("utf-8")
+    return tuple(_recipe(row) for row in csv.DictReader(text.splitlines()))
+
+
+AXES: Final = ("tensor", "pipeline", "context", "expert")
+"""Degrees by which a plan is one that people run; the data axis has what is left."""
+
+
+@cache
+def _degrees() -> frozenset[tuple[int, ...]]:
+    """Of every recipe."""
+    return frozenset(tuple(getattr(each, axis) for axis in AXES) for each in recipes())
+
+
+def practised(plan: Plan) -> bool:
+    """Whether some published recipe divides a model as a plan does, replicas apart."""
+    return tuple(getattr(plan, axis) for axis in AXES) in _degrees()
+
+
+def _recipe(row: dict[str, str]) -> PublishedPlan:
+    return PublishedPlan(
+        family=row["family"],
+        release=row["release"],
+        date=row["date"],
+        model=row["model"],
+        adapts=row["task"] == "lora",
+        devices=tuple(tuple(words.split()) for words in row["device"].split("|")),
+        count=int(row["devices"]),
+        **{name: int(row[name]) for name in COUNTS},
+        precision=row["precision"],
+        recompute=row["recompute"],
+        sharding=row["sharding"],
+        source=row["source"],
+    )

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from foretrain.errors import InputError
-from foretrain.study.csv import CsvRecord, records
+from foretrain.study.documents import CsvRecord, records
+from foretrain.study.files import read_text
 from foretrain.study.keys import reader
 from foretrain.study.problems import Problems, unknown_key
-from foretrain.study.reading import read_text
 from foretrain.units import FLOP, SECONDS, VALUES, as_written
 from foretrain.workload.convolution.layer_list import (
     LayerKind,
@@ -24,7 +24,7 @@ from foretrain.workload.convolution.layer_list import (
     model_of_layers,
     spread,
 )
-from foretrain.workload.convolution.picture import Picture, Window
+from foretrain.workload.convolution.operators import Picture, Window
 from foretrain.workload.graph import Model
 
 MOST_BYTES: Final = 4 * 2**20

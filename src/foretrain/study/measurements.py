@@ -10,7 +10,8 @@ from typing import Final
 
 from foretrain.errors import InputError, nearest
 from foretrain.measured.run import MeasuredRun, Subject, TableKind, UnreadRow
-from foretrain.study.csv import CsvRecord, records
+from foretrain.study.documents import CsvRecord, records
+from foretrain.study.files import read_text
 from foretrain.study.inventories import read_inventories, with_inventories
 from foretrain.study.measurement_rows import (
     CHOICES,
@@ -21,7 +22,6 @@ from foretrain.study.measurement_rows import (
     run_of,
 )
 from foretrain.study.problems import Problems
-from foretrain.study.reading import read_text
 from foretrain.units import MOST, as_written
 
 MOST_BYTES = 64 * 2**20

@@ -20,10 +20,10 @@ from foretrain.errors import (
 )
 from foretrain.study.config.hugging_face import is_known, model_of
 from foretrain.study.documents import from_json
+from foretrain.study.files import read_text
 from foretrain.study.keys import Count, Reads
 from foretrain.study.layer_lists import LayerListFile, read_layer_list
 from foretrain.study.problems import inner
-from foretrain.study.reading import read_text
 from foretrain.study.tracing.hugging_face import traced_config
 from foretrain.study.tracing.module import traced_code
 from foretrain.study.tracing.onnx_file import model_of_onnx

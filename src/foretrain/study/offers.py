@@ -13,10 +13,9 @@ from foretrain.cluster.offer import Offer, offers_of
 from foretrain.errors import InputError
 from foretrain.study.catalogue import cluster_document, names
 from foretrain.study.cluster import cluster_remarks, level_documents, read_cluster
-from foretrain.study.keys import Count
-from foretrain.study.levels import LevelDocument, resized, with_nodes
+from foretrain.study.keys import Count, LevelDocument, resized, with_nodes
+from foretrain.study.own_entries import read_prices
 from foretrain.study.plan import Counts
-from foretrain.study.prices import read_prices
 from foretrain.study.problems import Problems, validated
 from foretrain.units import as_written
 

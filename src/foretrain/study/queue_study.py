@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes
+from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes
 from foretrain.errors import ForetrainError, InputError
 from foretrain.measured.job import Log
 from foretrain.measured.queue_study import (

@@ -11,8 +11,14 @@ from typing import Annotated, Any, Final
 
 from foretrain.distributions import Samples
 from foretrain.errors import InputError
-from foretrain.measured.profile import Profile, StepResource
-from foretrain.measured.scale_study import WASTE, ModelTraining, Provisioning, ScaleStudy
+from foretrain.measured.scale_study import (
+    WASTE,
+    ModelTraining,
+    Profile,
+    Provisioning,
+    ScaleStudy,
+    StepResource,
+)
 from foretrain.plan.servers import (
     SYNCHRONOUS,
     Aggregation,
@@ -28,9 +34,13 @@ from foretrain.study.documents import read_toml
 from foretrain.study.keys import Count, Reads, reader
 from foretrain.study.model import Sample, SomeModel, read_model
 from foretrain.study.problems import Problems, check_sections, validated
-from foretrain.study.profiles import read_profile
-from foretrain.study.spread import SomeSeconds, SomeStragglers, SomeUpdates
-from foretrain.study.start_section import StartSection
+from foretrain.study.scale_sections import (
+    SomeSeconds,
+    SomeStragglers,
+    SomeUpdates,
+    StartSection,
+    read_profile,
+)
 from foretrain.study.study import study_from
 from foretrain.study.workload import SomeSamples
 from foretrain.units import BYTES, BYTES_PER_SECOND, SECONDS, SHARE

@@ -38,15 +38,21 @@ from foretrain.remark import About, Remark
 from foretrain.study.cluster import KEY as GROUPS
 from foretrain.study.cluster import mixed_remarks, read_mixed
 from foretrain.study.documents import read_toml
+from foretrain.study.files import check_bounds
 from foretrain.study.keys import Count, Reads, table
 from foretrain.study.offers import Offered, offer_remarks, read_offers
 from foretrain.study.own_entries import KEY as OWN_ENTRIES
 from foretrain.study.own_entries import with_entries
 from foretrain.study.plan import read_space
 from foretrain.study.problems import Problems, unknown_key, validated
-from foretrain.study.reading import check_bounds
-from foretrain.study.scenario import KEY, UNRANKED, ScenarioTable, add_below, scenario_tables
-from foretrain.study.settings import with_settings
+from foretrain.study.settings import (
+    KEY,
+    UNRANKED,
+    ScenarioTable,
+    add_below,
+    scenario_tables,
+    with_settings,
+)
 from foretrain.study.trainers import read_trainer, suited
 from foretrain.study.workload import read_workload, with_length
 from foretrain.trainers.chosen import Chosen

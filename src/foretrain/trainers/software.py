@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from foretrain.workload.cross_entropy import CrossEntropy
-from foretrain.workload.eager import Kernels
+from foretrain.workload.execution import CrossEntropy, Kernels
 
 
 class Execution(StrEnum):

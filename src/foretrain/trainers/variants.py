@@ -11,7 +11,7 @@ from foretrain.plan.plan import Plan, Recompute, Sharding
 from foretrain.trainers.software import SHARED, AttentionKernel, Convolutions, Software, Update
 from foretrain.trainers.trainer import Circumstances, Trainer
 from foretrain.trainers.vocabulary import HABITS, OPTIONS
-from foretrain.workload.cross_entropy import CrossEntropy
+from foretrain.workload.execution import CrossEntropy
 from foretrain.workload.gradients import GradientCodec
 from foretrain.workload.graph import Model
 from foretrain.workload.operator import Attention

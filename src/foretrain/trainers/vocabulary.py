@@ -14,8 +14,7 @@ from typing import Any, Final
 from foretrain.plan.plan import CUTS, ContextExchange, Offload, Recompute, Schedule, Sends, Sharding
 from foretrain.trainers.software import AttentionKernel, Convolutions, Execution, Update
 from foretrain.units import years
-from foretrain.workload.cross_entropy import CrossEntropy
-from foretrain.workload.eager import Kernels, Loss
+from foretrain.workload.execution import CrossEntropy, Kernels, Loss
 from foretrain.workload.gradients import CODECS, FP32
 from foretrain.workload.operator import Attention
 from foretrain.workload.workload import Precision

@@ -83,7 +83,7 @@ def test_bad_input_is_refused_before_anything_is_trained(study, before, after, t
 
 
 def test_a_log_whose_package_is_missing_is_refused(study, monkeypatch):
-    monkeypatch.setattr("foretrain.ensemble.run.logs.find_spec", lambda _name: None)
+    monkeypatch.setattr("foretrain.ensemble.run.written.find_spec", lambda _name: None)
     study.write_text(study.read_text().replace("[logs]", '[logs]\ntensorboard = "board"'))
     with pytest.raises(InputError, match="the package tensorboard is not installed"):
         printed("run", study)

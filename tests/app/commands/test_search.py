@@ -105,7 +105,7 @@ def test_answer_that_is_being_written_is_not_lost_to_an_interrupt(foretrain, stu
         os.kill(os.getpid(), signal.SIGINT)
         return builders.provenance()
 
-    monkeypatch.setattr("foretrain.show.provenance.of_study", late)
+    monkeypatch.setattr("foretrain.show.document.of_study", late)
     ended = foretrain("search", study, "--json")
     assert (ended.code, ended.err) == (0, "")
     assert json.loads(ended.out)["proven_optimal"] is True

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.needs import needs
 
+from foretrain.ensemble.nodes.groups import ALIGNMENT, failure, length_of, packed, unpacked
 from foretrain.ensemble.nodes.leader import NodeFailed
-from foretrain.ensemble.nodes.message import ALIGNMENT, failure, length_of, packed, unpacked
 from foretrain.errors import InputError
 
 torch = needs("torch")

@@ -13,8 +13,8 @@ from tests.examples import few
 from tests.needs import needs
 
 from foretrain.ensemble.nodes.decode import SampleDecoder, SampleOrder, SampleTally
+from foretrain.ensemble.nodes.groups import ALIGNMENT, LONGEST, length_of, packed, unpacked
 from foretrain.ensemble.nodes.leader import NodeFailed
-from foretrain.ensemble.nodes.message import ALIGNMENT, LONGEST, length_of, packed, unpacked
 from foretrain.ensemble.nodes.modes import MODES, NodeSite
 from foretrain.errors import InputError
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.needs import needs
 
-from foretrain.ensemble.run.checkpoint import MANIFEST, RunFolder
+from foretrain.ensemble.run.written import MANIFEST, RunFolder
 from foretrain.errors import InputError
 
 torch = needs("torch")

@@ -1,7 +1,7 @@
 import pytest
 
 from foretrain.ensemble.costs import Watts
-from foretrain.ensemble.run.energy import EnergyMeter
+from foretrain.ensemble.run.machine import EnergyMeter
 
 WATTS = Watts(core=5.0, device=100.0)
 
@@ -55,5 +55,5 @@ def test_counters_that_are_not_ours_to_read_leave_it_to_the_power_model(tmp_path
     def refused(self):
         raise PermissionError
 
-    monkeypatch.setattr("foretrain.ensemble.run.energy.Zone.joules", refused)
+    monkeypatch.setattr("foretrain.ensemble.run.machine.Zone.joules", refused)
     assert "root only" in EnergyMeter(tmp_path).energy(WATTS, core_seconds=1.0).note

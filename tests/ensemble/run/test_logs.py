@@ -3,8 +3,8 @@
 import pytest
 
 from foretrain.ensemble.result import MemberNow, MemberState, Snapshot
-from foretrain.ensemble.run import logs
-from foretrain.ensemble.run.logs import exposed, opened
+from foretrain.ensemble.run import written
+from foretrain.ensemble.run.written import exposed, opened
 from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import Logs
 
@@ -35,8 +35,8 @@ def test_prometheus_gets_a_value_for_each_member_and_a_type_for_each_name():
 def test_the_table_has_rows_of_members_that_began_and_goes_on_when_resumed(tmp_path):
     path = tmp_path / "log.csv"
     for anew in (True, False):
-        with opened(Logs(csv=str(path)), anew=anew) as logs:
-            logs.write(NOW)
+        with opened(Logs(csv=str(path)), anew=anew) as written:
+            written.write(NOW)
     head, *rows = path.read_text().splitlines()
     assert head == "seconds,member,state,epoch,samples,rate,lag,wait,loss"
     assert rows == ["3.000,a,training,0,30,12.5,4,0.2500,0.5"] * 2
@@ -44,12 +44,12 @@ def test_the_table_has_rows_of_members_that_began_and_goes_on_when_resumed(tmp_p
 
 def test_a_table_that_was_cut_off_goes_on_after_its_last_whole_line(tmp_path):
     path = tmp_path / "log.csv"
-    with opened(Logs(csv=str(path)), anew=True) as logs:
-        logs.write(NOW)
+    with opened(Logs(csv=str(path)), anew=True) as written:
+        written.write(NOW)
     whole = path.read_text()
     path.write_text(f"{whole}6.000,a,trai")
-    with opened(Logs(csv=str(path)), anew=False) as logs:
-        logs.write(NOW)
+    with opened(Logs(csv=str(path)), anew=False) as written:
+        written.write(NOW)
     assert path.read_text() == whole + whole.splitlines(keepends=True)[1]
 
 
@@ -63,24 +63,24 @@ def test_a_log_that_cannot_be_written_is_refused(tmp_path):
 
 def test_a_log_that_takes_no_more_is_given_up_and_the_others_go_on(tmp_path, full_disk):
     table, page = tmp_path / "log.csv", tmp_path / "page"
-    with opened(Logs(csv=str(table), prometheus=str(page)), anew=True) as logs:
+    with opened(Logs(csv=str(table), prometheus=str(page)), anew=True) as written:
         with full_disk():
             for _ in range(200):
-                logs.write(NOW)
-        logs.write(NOW)
+                written.write(NOW)
+        written.write(NOW)
     assert page.read_text() == exposed(NOW)
     assert table.stat().st_size <= 4096
-    [lost] = logs.lost
+    [lost] = written.lost
     assert lost.startswith("logs.csv: ")
     assert "File too large" in lost
 
 
 @pytest.mark.parametrize("found", [None, "there"])
 def test_a_log_whose_package_is_missing_is_refused_before_anything_is_trained(monkeypatch, found):
-    monkeypatch.setattr(logs, "find_spec", lambda name: found)
-    logs.check_logs(Logs(csv="run.csv"))
+    monkeypatch.setattr(written, "find_spec", lambda name: found)
+    written.check_logs(Logs(csv="run.csv"))
     if found:
-        logs.check_logs(Logs(tensorboard="runs"))
+        written.check_logs(Logs(tensorboard="runs"))
     else:
         with pytest.raises(InputError, match="the package tensorboard is not installed"):
-            logs.check_logs(Logs(tensorboard="runs"))
+            written.check_logs(Logs(tensorboard="runs"))

@@ -13,12 +13,12 @@ from tests.needs import needs
 from batchcast.order import Order
 from foretrain.ensemble.result import MemberState
 from foretrain.ensemble.run import member as tallies
-from foretrain.ensemble.run.checkpoint import RunFolder
 from foretrain.ensemble.run.home import load
 from foretrain.ensemble.run.inputs import PrivateLoader
 from foretrain.ensemble.run.looks import received
 from foretrain.ensemble.run.member import Mean, MemberJob, MemberProgress, _train
 from foretrain.ensemble.run.trainee import device_of, moved, size_of, trainee
+from foretrain.ensemble.run.written import RunFolder
 from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import Code, MemberOptimizer, OnError
 

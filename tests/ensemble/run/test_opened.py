@@ -6,7 +6,7 @@ import pytest
 from tests.ensemble.run.studies import study
 from tests.needs import needs
 
-from foretrain.ensemble.run.opened import opened
+from foretrain.ensemble.run.probe import opened
 from foretrain.errors import InputError
 
 needs("torch")

@@ -12,8 +12,7 @@ from batchcast.source import source_of
 from foretrain.ensemble.run import home as apart
 from foretrain.ensemble.run import probe
 from foretrain.ensemble.run.home import Loaded
-from foretrain.ensemble.run.opened import opened
-from foretrain.ensemble.run.probe import Effort
+from foretrain.ensemble.run.probe import Effort, opened
 from foretrain.errors import InputError
 
 torch = needs("torch")

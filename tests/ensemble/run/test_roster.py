@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from foretrain.ensemble.result import MemberState
+from foretrain.ensemble.run.launch import PATIENCE, Roster
 from foretrain.ensemble.run.looks import Report, send
-from foretrain.ensemble.run.roster import PATIENCE, Roster
 
 
 class Process:

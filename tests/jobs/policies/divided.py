@@ -1,6 +1,6 @@
 """States for policies that divide time: waiting jobs by how quickly they go."""
 
-from foretrain.cluster.fleet import Fleet, Nodes
+from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.jobs.active import Active
 from foretrain.jobs.shared import ClusterState
 from foretrain.measured.job import Job

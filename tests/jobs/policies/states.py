@@ -2,7 +2,7 @@
 
 from tests.jobs.runs import job
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.jobs.active import Active, HeldDevices
 from foretrain.jobs.shared import ClusterState
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.jobs.runs import job, shared, trace
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.jobs.active import Active
 from foretrain.jobs.policies.equal import equal_share, processor_sharing
 from foretrain.jobs.shared import ClusterState

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.gittins import gittins, indices
 from foretrain.jobs.pool import CountedPool

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.errors import InputError
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.fifo import estimated, predicted, srtf, srtf_guessed

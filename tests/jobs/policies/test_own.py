@@ -2,7 +2,7 @@
 
 import pytest
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.errors import ForetrainError, InputError
 from foretrain.jobs.ordered import Ordering
 from foretrain.jobs.policies import own

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.examples import few
 from tests.jobs.policies.states import active, devices_of, state
 
-from foretrain.cluster.fleet import Fleet, Nodes
+from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.errors import InputError
 from foretrain.jobs.policies.sia import Sia
 from foretrain.throughput import Point, PowerLaw, ThroughputCurve

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from foretrain.cluster.fleet import Fleet, Nodes, fleet
+from foretrain.cluster.mixed import Fleet, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.policies.table import POLICIES, named
 from foretrain.jobs.run import run

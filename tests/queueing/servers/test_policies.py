@@ -9,7 +9,7 @@ from tests.recorded_steps import TWO_LAYERS, carry, compute
 
 from foretrain.distributions import Constant
 from foretrain.errors import InputError
-from foretrain.measured.profile import RecordedStep, StepResource
+from foretrain.measured.scale_study import RecordedStep, StepResource
 from foretrain.plan.servers import SYNCHRONOUS, LinkPolicy, Servers, Training, Worker
 from foretrain.queueing.servers.simulate import simulate
 

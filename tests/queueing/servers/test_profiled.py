@@ -2,7 +2,7 @@
 
 import pytest
 
-from foretrain.measured.profile import Profile, RecordedOperation, RecordedStep, StepResource
+from foretrain.measured.scale_study import Profile, RecordedOperation, RecordedStep, StepResource
 from foretrain.plan.servers import ASYNCHRONOUS, Servers
 from foretrain.queueing.servers.profiled import coarse_training
 from foretrain.queueing.servers.simulate import simulate

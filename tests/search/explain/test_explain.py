@@ -21,7 +21,7 @@ from foretrain.step.estimate import estimate
 from foretrain.step.held import hold
 from foretrain.step.price import model_flop, price_plan
 from foretrain.step.software import study_setting
-from foretrain.step.tiles import peak
+from foretrain.step.work import peak
 from foretrain.study.coefficients import DEFAULT
 from foretrain.study.study import study_from
 

@@ -7,7 +7,7 @@ import pytest
 from tests.collective_groups import inside
 from tests.small import cluster
 
-from foretrain.cluster.link import Link, Technology
+from foretrain.cluster.device import Link, Technology
 from foretrain.errors import InputError
 from foretrain.step.collective import algorithms, exchange, transfer
 from foretrain.step.collectives import ALGORITHMS

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.collective_groups import ONE, TWO, inside, wire
 
-from foretrain.cluster.link import Topology
+from foretrain.cluster.device import Topology
 from foretrain.step.collectives import ALGORITHMS
 from foretrain.step.collectives.group import group
 from foretrain.step.collectives.network import Network

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.collective_groups import ONE, groups, inside, sizes
 from tests.examples import few
 
-from foretrain.cluster.link import Topology
+from foretrain.cluster.device import Topology
 from foretrain.step.collectives import ALGORITHMS, EVERY
 from foretrain.step.collectives.group import group
 from foretrain.step.collectives.network import NCCL

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.collective_groups import ONE, TWO, inside
 from tests.examples import few
 
-from foretrain.step.collectives import dispatch, pairwise
-from foretrain.step.collectives.dispatch import distinct_share
+from foretrain.step.collectives import exchanges
+from foretrain.step.collectives.exchanges import distinct_share
 from foretrain.step.collectives.group import group
-from foretrain.workload.parts.experts import RouterLimit
+from foretrain.workload.parts.feed_forward import RouterLimit
 
 units = st.integers(1, 1024)
 copies = st.integers(1, 32)
@@ -39,7 +39,7 @@ def test_eight_experts_on_eight_nodes_lie_on_five_and_a_quarter():
     assert 8 * share(8, 8) == pytest.approx(5.251, abs=1e-3)
 
 
-@pytest.mark.parametrize("algorithm", [dispatch.direct, dispatch.forwarded])
+@pytest.mark.parametrize("algorithm", [exchanges.direct, exchanges.forwarded])
 def test_more_receivers_of_as_many_copies_never_take_longer(algorithm):
     times = [seconds(algorithm, 4, 32, net=TWO, chosen=chosen) for chosen in (1, 2, 8, 22)]
     assert times == sorted(times, reverse=True)
@@ -47,9 +47,9 @@ def test_more_receivers_of_as_many_copies_never_take_longer(algorithm):
 
 def test_single_receivers_take_what_an_all_to_all_does():
     # Seven eighths of 64 bytes at 2 bytes/s, all at once.
-    assert seconds(dispatch.direct, 8, net=ONE, chosen=1) == 0.25 + 7 / 8 * 64 / 2
-    assert dispatch.direct(group(inside(8), ONE)).per_byte == pytest.approx(
-        pairwise.all_to_all(group(inside(8), ONE)).per_byte
+    assert seconds(exchanges.direct, 8, net=ONE, chosen=1) == 0.25 + 7 / 8 * 64 / 2
+    assert exchanges.direct(group(inside(8), ONE)).per_byte == pytest.approx(
+        exchanges.pairwise_all_to_all(group(inside(8), ONE)).per_byte
     )
 
 
@@ -58,9 +58,9 @@ def test_forwarding_sends_once_to_a_node_while_others_are_handed_on_inside():
     # another one, at 1 byte/s; to 15/8 members, three of four beside one's own, at 8 bytes/s.
     outside, within = 32 * 3 / 2 / 2, 32 * 15 / 8 * 3 / 4 / 8
     chained = replace(TWO, wires=(replace(TWO.wires[0], chained=True), TWO.wires[1]))
-    assert seconds(dispatch.forwarded, 4, 8, net=chained, chosen=2) == 0.75 + outside
+    assert seconds(exchanges.forwarded, 4, 8, net=chained, chosen=2) == 0.75 + outside
     # On links of one kind nothing overlaps.
-    assert seconds(dispatch.forwarded, 4, 8, net=TWO, chosen=2) == 0.75 + outside + within
+    assert seconds(exchanges.forwarded, 4, 8, net=TWO, chosen=2) == 0.75 + outside + within
 
 
 def test_eight_experts_in_four_of_eight_nodes_lie_on_three_and_a_half():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from foretrain.cluster.link import Topology
+from foretrain.cluster.device import Topology
 from foretrain.step.collectives.network import network, span
 from foretrain.study.catalogue import cluster
 from foretrain.study.coefficients import DEFAULT

@@ -8,7 +8,7 @@ from tests.small import cluster
 
 from foretrain.errors import ForetrainError, InputError
 from foretrain.step.collective import algorithms, transfer
-from foretrain.step.collectives import own
+from foretrain.step.collectives import group as own
 from foretrain.step.collectives.line import Line
 from foretrain.step.collectives.ring import all_reduce
 from foretrain.step.strategies.strategy import Pattern

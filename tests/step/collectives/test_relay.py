@@ -7,9 +7,8 @@ from tests.collective_groups import TWO, groups, inside, wire
 from tests.examples import few
 
 from foretrain.step.collectives import in_network, ring, tree
-from foretrain.step.collectives.group import group
+from foretrain.step.collectives.group import group, relayed
 from foretrain.step.collectives.network import Network
-from foretrain.step.collectives.relay import relayed
 
 RELAYS = {
     "tree": tree.all_reduce,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.collective_groups import inside, wire
 
-from foretrain.cluster.link import Topology
+from foretrain.cluster.device import Topology
 from foretrain.step.collectives.group import group
 from foretrain.step.collectives.network import Network
 from foretrain.step.collectives.topologies import APPROXIMATIONS, SHAPES, Extent

@@ -18,7 +18,7 @@ from foretrain.plan.plan import (
 )
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import DEFAULT
-from foretrain.workload.convolution.picture import Window, square
+from foretrain.workload.convolution.operators import Window, square
 from foretrain.workload.convolution.trunk import Trunk
 from foretrain.workload.operator import Attention
 from foretrain.workload.parts.language_model import Decoder, decoder

@@ -6,7 +6,7 @@ from foretrain.plan.plan import ChannelSplit, Plan
 from foretrain.plan.table import table_of
 from foretrain.step.strategies.channels import CHANNELS
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase
-from foretrain.workload.convolution.picture import Window, square
+from foretrain.workload.convolution.operators import Window, square
 from foretrain.workload.convolution.trunk import Trunk
 from foretrain.workload.graph import operators_of
 

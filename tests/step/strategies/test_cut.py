@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.errors import InputError
-from foretrain.step.strategies.cut import LayerRow, balanced, balanced_over
+from foretrain.step.strategies.pipeline import LayerRow, balanced, balanced_over
 
 # Whole numbers: their sums do not round, so that ties are ties.
 times = st.integers(0, 9).map(float)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.plan.table import table_of
 from foretrain.step.strategies.recompute import covered, handed_on, kept, repeated
-from foretrain.workload.eager import Kernels
+from foretrain.workload.execution import Kernels
 from foretrain.workload.library.entries import build
 
 PLANS = table_of([Plan(recompute=kind) for kind in Recompute])

@@ -13,7 +13,7 @@ from foretrain.plan.plan import Plan
 from foretrain.plan.table import table_of
 from foretrain.step.strategies.spatial import SPATIAL
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase
-from foretrain.workload.convolution.picture import Picture, Window, cube, square
+from foretrain.workload.convolution.operators import Picture, Window, cube, square
 from foretrain.workload.convolution.trunk import Trunk
 from foretrain.workload.graph import operators_of
 from foretrain.workload.library.entries import build

@@ -9,7 +9,7 @@ from validation.scheduling.formats.shockwave import read_shockwave
 
 from foretrain.errors import InputError
 from foretrain.measured.job import End, Phased
-from foretrain.study.traces.openb import read_openb_nodes
+from foretrain.study.traces.formats import read_openb_nodes
 from foretrain.study.traces.read import FORMATS, read_log
 from foretrain.throughput import Point, ThroughputCurve
 

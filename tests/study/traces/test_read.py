@@ -6,7 +6,7 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.measured.job import LISTED, End
-from foretrain.study.traces.openb import read_openb_nodes
+from foretrain.study.traces.formats import read_openb_nodes
 from foretrain.study.traces.read import FORMATS, read_log, read_trace
 
 PHILLY = """timestamp,duration,num_gpus,gpu_time,cluster

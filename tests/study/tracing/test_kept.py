@@ -154,7 +154,7 @@ def test_source_of_a_network_decides_whether_its_trace_is_read(tmp_path):
 
 def test_modules_that_differ_in_a_value_are_not_one():
     torch = needs("torch")
-    from foretrain.study.tracing.fingerprint import fingerprint
+    from foretrain.study.tracing.kept import fingerprint
 
     def made(**options):
         return fingerprint(torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3, **options)), None)
@@ -167,7 +167,7 @@ def test_modules_that_differ_in_a_value_are_not_one():
 
 def test_module_that_holds_what_nobody_can_tell_is_not_kept():
     torch = needs("torch")
-    from foretrain.study.tracing.fingerprint import fingerprint
+    from foretrain.study.tracing.kept import fingerprint
 
     net = torch.nn.Linear(2, 2)
     net.secret = iter([1, 2])

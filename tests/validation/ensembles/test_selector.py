@@ -9,10 +9,9 @@ from validation.ensembles.selector import select_pipeline
 from validation.parts.played_pipelines import behind, drawn_setting
 from validation.parts.titan import NETWORKS, PIPELINES, fitted
 
-from foretrain.ensemble.across_nodes import estimate_pipeline
+from foretrain.ensemble.across_nodes import ALL_SHARED, DUPLICATE, estimate_pipeline
 from foretrain.ensemble.costs import ExchangeCosts
-from foretrain.ensemble.pipelines import ALL_SHARED, DUPLICATE
-from foretrain.ensemble.sharing import CLOSE
+from foretrain.ensemble.plan import CLOSE
 
 SLOW_LINK = ExchangeCosts(byte_time=1e-9, bandwidth=1e7)
 

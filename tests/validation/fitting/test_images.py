@@ -9,7 +9,7 @@ from tests.examples import slow
 from validation.fitting.images import fitted, taught_by
 from validation.images import pictures_of, told
 
-from foretrain.evidence.free import free_of
+from foretrain.evidence.fit import free_of
 from foretrain.evidence.predict import predict
 from foretrain.study.coefficients import PRIORS
 

@@ -19,7 +19,7 @@ from validation.fitting.memory import (
     residual,
 )
 
-from foretrain.coefficients.memory import Reserve
+from foretrain.coefficients.device import Reserve
 from foretrain.study.coefficients import PRIORS
 
 PRIOR = {name: PRIORS.known[f"memory.{name}"] for name in Reserve.__dataclass_fields__}

@@ -5,7 +5,7 @@ import pytest
 from tests.tables import published
 from validation.fitting.images import Measured, benches_of, left_out, step_times
 
-from foretrain.evidence.free import free_of
+from foretrain.evidence.fit import free_of
 from foretrain.evidence.predict import CATALOGUE, predict
 from foretrain.measured.case import case_of
 from foretrain.measured.lore import UPDATES

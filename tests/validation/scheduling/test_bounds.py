@@ -6,7 +6,7 @@ import pytest
 from tests.jobs.runs import dispatched, job, rigid_trace, trace
 from validation.scheduling.goodput import Limits
 
-from foretrain.cluster.fleet import Fleet, NodeFailures, Nodes, fleet
+from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.admission import Admission

@@ -6,7 +6,7 @@ from validation.scheduling.goodput import Goodput, Limits, candidates, limits, p
 from validation.scheduling.learning import Learning
 from validation.scheduling.steps import MeasuredSteps
 
-from foretrain.cluster.fleet import fleet
+from foretrain.cluster.mixed import fleet
 from foretrain.errors import InputError
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.fifo import fifo

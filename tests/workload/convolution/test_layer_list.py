@@ -13,7 +13,7 @@ from foretrain.workload.convolution.layer_list import (
     model_of_layers,
     spread,
 )
-from foretrain.workload.convolution.picture import Picture, Window, square
+from foretrain.workload.convolution.operators import Picture, Window, square
 from foretrain.workload.library.entries import build
 
 POINT = (1, 1)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foretrain.errors import InputError
-from foretrain.workload.convolution.picture import Picture, Window, cube, square
+from foretrain.workload.convolution.operators import Picture, Window, cube, square
 
 sides = st.integers(1, 600)
 odd = st.sampled_from([1, 3, 5, 7, 11])

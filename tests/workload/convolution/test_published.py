@@ -3,7 +3,7 @@
 import pytest
 from tests.small import network
 
-from foretrain.workload.convolution.resnet import DenseNet, ResNet, densenet, resnet
+from foretrain.workload.convolution.residual import DenseNet, ResNet, densenet, resnet
 from foretrain.workload.library.entries import build
 
 BATCH_NORM_OF_RESNET_50 = 53_120

@@ -3,8 +3,8 @@
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.workload.convolution.picture import Picture, Window
-from foretrain.workload.convolution.resnet import ResNet, resnet
+from foretrain.workload.convolution.operators import Picture, Window
+from foretrain.workload.convolution.residual import ResNet, resnet
 from foretrain.workload.convolution.trunk import Trunk
 from foretrain.workload.library.entries import build
 from foretrain.workload.operator import OperatorKind

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.small import network
 
 from foretrain.errors import InputError
-from foretrain.workload.convolution.picture import Picture, Window, cube, square
+from foretrain.workload.convolution.operators import Picture, Window, cube, square
 from foretrain.workload.convolution.plain import cosmoflow_512
 from foretrain.workload.convolution.segmentation import unet
 from foretrain.workload.convolution.trunk import Trunk

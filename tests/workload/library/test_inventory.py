@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from tests.examples import few
 
 from foretrain.errors import InputError
-from foretrain.workload.convolution.picture import Picture
-from foretrain.workload.library.inventory import Convolution, Inventory, Move, Product, Traffic
+from foretrain.workload.convolution.operators import Picture
 from foretrain.workload.operator import KernelFamily, Matrices
+from foretrain.workload.totals import Convolution, Inventory, Move, Product, Traffic
 
 STEM = Convolution(
     picture=Picture(channels=3, sides=(8, 8)),

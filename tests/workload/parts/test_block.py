@@ -9,7 +9,7 @@ from foretrain.workload.operator import Split
 from foretrain.workload.parts.attention import Heads
 from foretrain.workload.parts.block import Arrangement, Block, Run, block_operators, layer
 from foretrain.workload.parts.feed_forward import FeedForward
-from foretrain.workload.parts.state_space import StateSpace
+from foretrain.workload.parts.mixers import StateSpace
 from foretrain.workload.parts.stream import HiddenStates, Norm
 
 HEADS = Heads(heads=4, kv_heads=4, width=16)

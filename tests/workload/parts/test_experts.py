@@ -9,8 +9,7 @@ from tests.examples import few
 
 from foretrain.errors import InputError
 from foretrain.workload.operator import Reach, Split
-from foretrain.workload.parts.experts import Experts, experts
-from foretrain.workload.parts.feed_forward import FeedForward, feed_forward
+from foretrain.workload.parts.feed_forward import Experts, FeedForward, experts, feed_forward
 from foretrain.workload.parts.stream import HiddenStates, Norm
 
 EACH = FeedForward(width=48, gated=True)

@@ -6,7 +6,7 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.workload.operator import Attention, Split
-from foretrain.workload.parts.latent import Latent, latent_attention
+from foretrain.workload.parts.mixers import Latent, latent_attention
 from foretrain.workload.parts.stream import HiddenStates, Norm
 
 SHAPE = Latent(heads=128, query_rank=1536, key_rank=512, plain=128, rotary=64, value=128)

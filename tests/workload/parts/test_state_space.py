@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.workload.parts.state_space import StateSpace, state_space
+from foretrain.workload.parts.mixers import StateSpace, state_space
 from foretrain.workload.parts.stream import HiddenStates, Norm
 
 SHAPE = StateSpace(heads=32, width=64, groups=8, state=128)

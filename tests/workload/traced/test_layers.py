@@ -4,14 +4,16 @@ import pytest
 
 from foretrain.workload.operator import Matrices, Size
 from foretrain.workload.traced.chains import layers_of
-from foretrain.workload.traced.kinds import RowKind, is_suspicious, kind_of
 from foretrain.workload.traced.layers import model_of_trace
 from foretrain.workload.traced.trace import (
     ModelTrace,
+    RowKind,
     TracedModule,
     TracedParameter,
     TracedTensor,
     TraceRow,
+    is_suspicious,
+    kind_of,
 )
 
 SAMPLES, WIDTH = 2, 8

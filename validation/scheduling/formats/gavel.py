@@ -13,10 +13,9 @@ from pathlib import Path
 
 from foretrain.errors import InputError
 from foretrain.measured.job import Job, Trace
-from foretrain.study.csv import lines_of
-from foretrain.study.documents import from_json
+from foretrain.study.documents import from_json, lines_of
+from foretrain.study.files import read_text
 from foretrain.study.problems import Problems
-from foretrain.study.reading import read_text
 from foretrain.study.traces.format import MOST_BYTES
 from foretrain.throughput import Point, ThroughputCurve
 from foretrain.units import as_written

@@ -15,9 +15,9 @@ from validation.scheduling.profile import Epoch, Profile, Submission
 
 from foretrain.errors import InputError
 from foretrain.queueing.steps import TimedStep
-from foretrain.study.csv import records
+from foretrain.study.documents import records
+from foretrain.study.files import read_text
 from foretrain.study.problems import Problems
-from foretrain.study.reading import read_text
 from foretrain.study.traces.format import MOST_BYTES, NOTHING
 
 Row = Mapping[str, str]

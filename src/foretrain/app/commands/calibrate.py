@@ -13,7 +13,7 @@ from foretrain.app.question import Spoken, with_options
 from foretrain.errors import InputError
 
 if TYPE_CHECKING:
-    from foretrain.coefficients.calibration import Calibration
+    from foretrain.coefficients.coefficients import Calibration
     from foretrain.launch.log_line import LoggedTime
     from foretrain.measured.run import MeasuredRun, UnreadRow
     from foretrain.plan.study import Study
@@ -112,7 +112,7 @@ def _said(runs: list[Path], step_time: str | None) -> tuple[LoggedTime | None, l
     from foretrain.app.output import tell
     from foretrain.app.sides import steady_in
     from foretrain.launch.log_line import logged
-    from foretrain.study.logs import is_log
+    from foretrain.study.launch_files import is_log
     from foretrain.study.problems import told_of
 
     logs = [each for each in runs if is_log(each)]
@@ -146,7 +146,7 @@ def _name(given: str | None, output: Path | None) -> str:
     Raises:
         InputError: a set of that name is shipped.
     """
-    from foretrain.study.calibration import BASES
+    from foretrain.study.coefficients import BASES
 
     name = given or (output.stem if output else "mine")
     if name in BASES:
@@ -157,7 +157,7 @@ def _name(given: str | None, output: Path | None) -> str:
 def _source(ran: Sequence[MeasuredRun | UnreadRow] | Study, base: Calibration) -> Provenance:
     """What stands behind the answer."""
     from foretrain.plan.study import Study
-    from foretrain.show.provenance import of_study, provenance
+    from foretrain.show.document import of_study, provenance
 
     if isinstance(ran, Study):
         return of_study(ran, coefficients=base.coefficients)

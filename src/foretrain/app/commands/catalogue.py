@@ -21,7 +21,7 @@ def catalogue(name: Name = None, *, as_json: AsJson = False) -> None:
     """List the devices, clusters, trainers and models that studies may name."""
     from foretrain.app import catalogue as verb
     from foretrain.app.output import show, told
-    from foretrain.show.provenance import provenance
+    from foretrain.show.document import provenance
 
     answer = verb.catalogue(name)
     show(told(name, answer, provenance(name), as_json=as_json))

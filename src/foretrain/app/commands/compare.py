@@ -38,8 +38,8 @@ def compare(line: CommandLine, other: Other, *, timeline: Timeline = None) -> No
     from foretrain.app.sides import asked_sides, questions
     from foretrain.search.explain.classes import beside_each_other
     from foretrain.search.explain.compare import compare as verb
-    from foretrain.show.provenance import provenance
-    from foretrain.study.writing import write_text
+    from foretrain.show.document import provenance
+    from foretrain.study.files import write_text
 
     line.check()
     line.check(timeline, "--timeline")

@@ -11,7 +11,7 @@ def doctor(*, as_json: AsJson = False) -> None:
     """Show what works on this machine and what to do about the rest."""
     from foretrain.app import doctor as verb
     from foretrain.app.output import show, told
-    from foretrain.show.provenance import provenance
+    from foretrain.show.document import provenance
 
     answer = verb.doctor()
     show(told(None, answer, provenance(), as_json=as_json))

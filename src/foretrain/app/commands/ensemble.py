@@ -37,7 +37,7 @@ def estimate(study: StudyFile, *, as_json: AsJson = False, html: Page = None) ->
     """Whether to share the input, and what a run will take; trains nothing."""
     from foretrain.app.output import answered, check_page
     from foretrain.ensemble.estimate import ensemble_estimate
-    from foretrain.show.provenance import provenance
+    from foretrain.show.document import provenance
     from foretrain.study.ensemble_study import read_ensemble_study
 
     if html is not None:
@@ -57,7 +57,7 @@ def run(
     from foretrain.app.output import answered, check_page
     from foretrain.app.progress import stop_on_interrupt
     from foretrain.ensemble.train import ensemble_run
-    from foretrain.show.provenance import provenance
+    from foretrain.show.document import provenance
     from foretrain.study.ensemble_study import read_ensemble_study
 
     if html is not None:

@@ -27,10 +27,10 @@ def explain(line: CommandLine, *, why_not: WhyNots = None, timeline: Timeline = 
     from foretrain.app.question import asked_study
     from foretrain.search.explain.explain import explain as verb
     from foretrain.search.explain.explained import simulated
-    from foretrain.show.provenance import of_study
+    from foretrain.show.document import of_study
     from foretrain.step.trace import chrome_step
+    from foretrain.study.files import write_text
     from foretrain.study.problems import told_of
-    from foretrain.study.writing import write_text
 
     line.check()
     line.check(timeline, "--timeline")

@@ -18,10 +18,10 @@ def init(said: Spoken, *, file: Where = Path("study.toml"), model: Model = None)
     """Write a first study, to go on from."""
     from foretrain.app.output import check_page, tell
     from foretrain.errors import InputError
+    from foretrain.study.files import write_text
     from foretrain.study.settings import with_settings
     from foretrain.study.spoken import BATCH, DEVICES, MODEL, SEQUENCE, spoken, written_study
     from foretrain.study.study import study_from
-    from foretrain.study.writing import write_text
 
     if file.exists():
         raise InputError(f"{file} is there already. Name another file.")

@@ -48,9 +48,9 @@ def export(
     from foretrain.app.output import tell
     from foretrain.app.question import asked_study
     from foretrain.search.export import export as verb
-    from foretrain.show.provenance import of_study
+    from foretrain.show.document import of_study
+    from foretrain.study.files import write_text
     from foretrain.study.problems import told_of
-    from foretrain.study.writing import write_text
 
     line.check()
     asked, known = asked_study(line.study, line.said, free=search), line.known
@@ -80,10 +80,10 @@ def import_(
     from foretrain.app.output import answered, check_page, tell
     from foretrain.search.import_files import import_ as verb
     from foretrain.search.import_files import settings_of, with_asked
-    from foretrain.show.provenance import provenance
+    from foretrain.show.document import provenance
+    from foretrain.study.files import write_text
     from foretrain.study.launch_files import read_launch_files
     from foretrain.study.problems import told_of
-    from foretrain.study.writing import write_text
 
     found = with_asked(read_launch_files(*files))
     for option, path in (("--output", output), ("--html", html)):
@@ -96,7 +96,7 @@ def import_(
             on=on or "",
             trainer=trainer,
             settings=settings_of(settings or []),
-            home=Path() if output is None else output.parent,
+            home="." if output is None else str(output.parent),
         )
     if output is not None:
         write_text(output, answer.study)

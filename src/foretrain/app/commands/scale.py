@@ -16,7 +16,7 @@ def scale(
     from foretrain.app.output import answered, check_page, chosen
     from foretrain.app.progress import runs_done
     from foretrain.queueing import scale as verb
-    from foretrain.show.provenance import provenance
+    from foretrain.show.document import provenance
     from foretrain.study.problems import told_of
     from foretrain.study.scale_study import read_scale_study
 

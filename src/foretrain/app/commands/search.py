@@ -46,7 +46,7 @@ def search(
     from foretrain.app.progress import progress, stop_on_interrupt
     from foretrain.app.question import asked_study
     from foretrain.search import search as verb
-    from foretrain.show.provenance import of_study
+    from foretrain.show.document import of_study
     from foretrain.study.problems import told_of
 
     line.check()

@@ -32,7 +32,7 @@ def simulate(
     from foretrain.app.output import answered, check_page, chosen, tell
     from foretrain.app.progress import runs_done
     from foretrain.jobs import simulate as verb
-    from foretrain.show.provenance import provenance
+    from foretrain.show.document import provenance
     from foretrain.study.queue_study import read_queue_study
 
     if html is not None:

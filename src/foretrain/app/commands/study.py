@@ -14,7 +14,7 @@ def of_study(verb: Answer) -> Callable[..., None]:
     def command(line: CommandLine) -> None:
         from foretrain.app.output import MOST_LINES
         from foretrain.app.question import asked_question
-        from foretrain.show.provenance import of_question as source
+        from foretrain.show.document import of_question as source
         from foretrain.study.problems import told_of
 
         line.check()

@@ -26,7 +26,7 @@ def validate(
     from foretrain.app.output import answered, check_page, chosen
     from foretrain.app.progress import rows_done
     from foretrain.evidence import validate as verb
-    from foretrain.show.provenance import provenance
+    from foretrain.show.document import provenance
     from foretrain.study.measurements import read_measurements
 
     if html is not None:

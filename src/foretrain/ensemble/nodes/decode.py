@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.ensemble.nodes.message import Batch, failure, packed
+from foretrain.ensemble.nodes.groups import Batch, failure, packed
 from foretrain.errors import InputError
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from foretrain.ensemble.nodes.decode import ahead
+from foretrain.ensemble.nodes.groups import ALIGNMENT, length_of
 from foretrain.ensemble.nodes.leader import Channel
-from foretrain.ensemble.nodes.message import ALIGNMENT, length_of
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from foretrain.ensemble.nodes.decode import Ids, SampleDecoder, SampleOrder, SampleTally
+from foretrain.ensemble.nodes.groups import Batch, unpacked
 from foretrain.ensemble.nodes.leader import (
     Leader,
     Meeting,
@@ -15,7 +16,6 @@ from foretrain.ensemble.nodes.leader import (
     NodeLost,
     leader_from_environment,
 )
-from foretrain.ensemble.nodes.message import Batch, unpacked
 from foretrain.ensemble.nodes.modes import MODES, ExchangeMode, NodeSite
 from foretrain.errors import InputError, nearest, require
 

@@ -7,6 +7,8 @@ The home of a study's processes: one loads what the study names, and all others 
 It starts clean, whatever threads the process has that asks for it, and has one thread itself. So
 data are loaded once, however many members, measurements and streams need them. Where the study's
 code starts threads as it is loaded, every process loads the study for itself instead.
+
+Errors of a run: our own and those of its shared stream, which a user mends alike.
 """
 
 from __future__ import annotations
@@ -17,14 +19,16 @@ import pickle
 import signal
 import socket
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any, Final
 
-from batchcast.errors import ArgumentError, as_text
+from batchcast.errors import ArgumentError, BatchcastError, MissingPackage, as_text
+from batchcast.errors import from_text as of_stream
 from batchcast.forkserver.client import ForkServer, Process, closed_after_fork, start
 from batchcast.forkserver.fork import threads
 from batchcast.forkserver.parcel import Parcel, packed
@@ -33,10 +37,38 @@ from batchcast.messages import FROM_ZYGOTE, Kind, receive, send, send_json
 from batchcast.serve import SourceFacts, facts_of
 from batchcast.source import Source, source_of
 from batchcast.zygote import serve_zygote
-from foretrain.ensemble.run.errors import MENDABLE, from_text
-from foretrain.errors import ForetrainError, InputError
+from foretrain.errors import ForetrainError, InputError, MissingExtra
 from foretrain.measured.ensemble_study import Code, EnsembleStudy
 from foretrain.plugins import called, imported
+
+MENDABLE: Final = (ForetrainError, BatchcastError)
+
+OURS: Final = {each.__name__: each for each in (ForetrainError, InputError)}
+"""Our errors that one process finds and another raises, by the name that travels."""
+
+
+def from_text(body: bytes) -> Exception:
+    """The error that travelled, as `batchcast.errors.as_text` wrote it."""
+    name, _, message = body.decode(errors="replace").partition("\n")
+    return OURS[name](message) if name in OURS else of_stream(body)
+
+
+@contextmanager
+def as_ours() -> Iterator[None]:
+    """What goes wrong with a stream goes wrong with the run.
+
+    Raises:
+        ForetrainError: with what the stream says.
+    """
+    try:
+        yield
+    except MissingPackage as error:
+        raise MissingExtra(str(error)) from error
+    except ArgumentError as error:
+        raise InputError(str(error)) from error
+    except BatchcastError as error:
+        raise ForetrainError(str(error)) from error
+
 
 Starts = Callable[[Callable[..., None], Sequence[int]], Process]
 """Starts a process that calls a function with these descriptors, or with more before them."""

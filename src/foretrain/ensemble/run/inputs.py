@@ -20,12 +20,11 @@ from batchcast.attachment import attach
 from batchcast.order import Order, generators_kept, number_of, seed_of, sow
 from batchcast.source import Source
 from batchcast.stream import Stream, serve_source
-from foretrain.ensemble.forecast import Way
-from foretrain.ensemble.run.checkpoint import RunFolder
-from foretrain.ensemble.run.errors import MENDABLE
-from foretrain.ensemble.run.home import Home, Loaded, function
+from foretrain.ensemble.one_node import Way
+from foretrain.ensemble.run.home import MENDABLE, Home, Loaded, function
 from foretrain.ensemble.run.looks import StreamNow
 from foretrain.ensemble.run.trainee import on_device
+from foretrain.ensemble.run.written import RunFolder
 from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import EnsembleStudy, OnError, Probed, Recipe
 

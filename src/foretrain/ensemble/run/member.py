@@ -15,12 +15,11 @@ from time import monotonic, process_time
 from typing import TYPE_CHECKING, Any, Final
 
 from foretrain.ensemble.result import MemberState
-from foretrain.ensemble.run.checkpoint import RunFolder
-from foretrain.ensemble.run.errors import MENDABLE
-from foretrain.ensemble.run.home import Loaded
+from foretrain.ensemble.run.home import MENDABLE, Loaded
 from foretrain.ensemble.run.inputs import Loader, opens
 from foretrain.ensemble.run.looks import Report, send
 from foretrain.ensemble.run.trainee import Trainee, size_of, trainee
+from foretrain.ensemble.run.written import RunFolder
 from foretrain.measured.ensemble_study import Recipe
 
 if TYPE_CHECKING:

@@ -1,14 +1,16 @@
 """Handing on: what a sample costs beside its preparing, measured on samples that cost nothing.
 
 A probe: what a sample costs, and what each member does on its own, measured briefly.
+
+An ensemble opened: its code imported, its data at hand, its costs known.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,9 +22,10 @@ from batchcast.source import Source
 from batchcast.stream import share
 from foretrain.ensemble.run.home import Home, Loaded, function
 from foretrain.ensemble.run.inputs import Tree, batch_of, bytes_of, prepared
-from foretrain.ensemble.run.machine import processor_time, time_of_descendants
+from foretrain.ensemble.run.machine import limited, processor_time, time_of_descendants
 from foretrain.ensemble.run.trainee import moved, size_of, trainee
-from foretrain.errors import InputError
+from foretrain.ensemble.run.written import check_logs
+from foretrain.errors import InputError, require
 from foretrain.measured.ensemble_study import (
     EnsembleStudy,
     HandingCosts,
@@ -292,3 +295,50 @@ def _held() -> float:
     lines = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
     kibibytes = [int(line.split()[1]) for line in lines if line.startswith("Private_")]
     return 1024.0 * sum(kibibytes)
+
+
+WHAT = "an ensemble whose members are trained or measured"
+
+Told = Callable[[str, int, int], None]
+"""What is done, how much of it, of how much."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A study that is loaded.
+
+    Attributes:
+        home: the process that has loaded it.
+        cores: that everything shares.
+    """
+
+    home: Home
+    cores: int
+
+    @property
+    def fed(self) -> bool:
+        """Whether a loader gives the samples, batch by batch."""
+        return self.home.facts.is_fed
+
+
+@contextmanager
+def opened(study: EnsembleStudy) -> Iterator[Opened]:
+    """A study whose members can be started.
+
+    Raises:
+        InputError: the study's code does not give what it must.
+        MissingExtra: PyTorch is not installed.
+    """
+    require("torch", what=WHAT)
+    check_logs(study.logs)
+    with limited(study.cores) as cores, closing(Home(study)) as home:
+        yield Opened(home=home, cores=cores)
+
+
+def known(study: EnsembleStudy, found: Opened, tell: Told | None) -> Probed:
+    """What the study says of samples and members, or this machine measures.
+
+    Raises:
+        InputError: a member cannot be built.
+    """
+    return study.given or probe(study, found.home, tell or (lambda _what, _done, _all: None))

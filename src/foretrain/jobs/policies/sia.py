@@ -8,7 +8,7 @@ from math import ceil
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from foretrain.cluster.fleet import Nodes
+from foretrain.cluster.mixed import Nodes
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.shared import Allocation, ClusterState

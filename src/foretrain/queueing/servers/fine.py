@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
 
-from foretrain.measured.profile import LINKS, RecordedStep, StepResource
+from foretrain.measured.scale_study import LINKS, RecordedStep, StepResource
 from foretrain.queueing.servers.coarse import Steps
 from foretrain.queueing.servers.sides import ServerSide
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from statistics import fmean
 
 from foretrain.distributions import Samples
-from foretrain.measured.profile import Profile, RecordedStep, StepResource
+from foretrain.measured.scale_study import Profile, RecordedStep, StepResource
 from foretrain.plan.servers import SYNCHRONOUS, Servers, Training, Updates, Worker
 
 

@@ -9,8 +9,7 @@ from typing import Protocol
 
 from foretrain.errors import InputError
 from foretrain.events import Events
-from foretrain.measured.profile import RecordedStep
-from foretrain.measured.scale_study import FEWEST_STEPS
+from foretrain.measured.scale_study import FEWEST_STEPS, RecordedStep
 from foretrain.plan.servers import Aggregation, LinkPolicy, Training
 from foretrain.queueing.servers.coarse import PeerWorker, PhasedWorker, Steps
 from foretrain.queueing.servers.fine import GraphWorker, step_graph

@@ -13,10 +13,9 @@ from foretrain.show.table import label
 from foretrain.show.words import percent
 from foretrain.step.held import hold
 from foretrain.step.memory import stage_moments
-from foretrain.step.parts import amounts_of
 from foretrain.step.peak import MemoryPeak
 from foretrain.step.result import Estimate
-from foretrain.step.setting import Setting
+from foretrain.step.setting import Setting, amounts_of
 from foretrain.step.strategies import share_of
 from foretrain.units import BYTES
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from foretrain.launch.kineto import OperatorClass, ProfiledStep
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Study
-from foretrain.show.notebook import Shown
+from foretrain.show.document import Shown
 from foretrain.show.table import label, labelled
 from foretrain.show.words import signed, signed_percent
 from foretrain.step.result import Estimate

@@ -27,7 +27,7 @@ from foretrain.search.explain.sensitivity import sensitivities
 from foretrain.search.explain.waterfall import waterfall
 from foretrain.search.result import SearchResult, WhyNot
 from foretrain.step.estimate import estimate
-from foretrain.step.rent import home
+from foretrain.step.facts import home
 from foretrain.step.result import Estimate
 from foretrain.step.software import study_setting
 from foretrain.step.trace import step_trace

@@ -14,7 +14,7 @@ from foretrain.search.explain.limits import BoundOperator
 from foretrain.search.explain.sensitivity import Sensitivity
 from foretrain.search.explain.waterfall import Fall
 from foretrain.search.result import WhyNot
-from foretrain.show.notebook import Shown
+from foretrain.show.document import Shown
 from foretrain.show.table import label
 from foretrain.show.words import percent
 from foretrain.step.price import PASSES

@@ -22,9 +22,18 @@ from foretrain.plan.study import Limit
 from foretrain.plan.table import Flags, PlanTable, table_of
 from foretrain.search.result import Excess
 from foretrain.step.held import hold
-from foretrain.step.memory import heaviest_total, host_full, host_total
+from foretrain.step.memory import (
+    HOST_MEMORY,
+    MEMORY,
+    MEMORY_LIMIT,
+    RISK,
+    heaviest_total,
+    host_full,
+    host_total,
+    room,
+    safe,
+)
 from foretrain.step.result import Estimate
-from foretrain.step.room import HOST_MEMORY, MEMORY, MEMORY_LIMIT, RISK, room, safe
 from foretrain.step.setting import Setting, setting
 from foretrain.workload.operator import Attention
 

@@ -17,7 +17,7 @@ from foretrain.show.words import PARTS, percent
 from foretrain.step.price import model_flop
 from foretrain.step.result import Estimate, Parts
 from foretrain.step.setting import Setting
-from foretrain.step.tiles import peak
+from foretrain.step.work import peak
 from foretrain.units import SECONDS
 from foretrain.workload.graph import Layer
 from foretrain.workload.operator import Attention

@@ -8,7 +8,7 @@ from functools import partial
 
 from foretrain.plan.study import Study
 from foretrain.search.result import ParetoPoint, SearchResult
-from foretrain.show.axis import PlotAxis, Scale, amounts, axis_of
+from foretrain.show.charts import PlotAxis, Scale, amounts, axis_of
 from foretrain.show.words import count, written
 from foretrain.units import BYTES, DOLLARS, SECONDS
 

@@ -11,7 +11,7 @@ from foretrain.plan.study import Objective, Study
 from foretrain.show.report import AnswerReport, Bullets, Note, ReportSection, Strong
 from foretrain.show.table import Column, Fact, Table, table
 from foretrain.show.words import count, percent, written
-from foretrain.step import rent
+from foretrain.step import facts
 from foretrain.step.facts import amount, question
 from foretrain.step.pair import Alone, MixedPlan, MixedResult
 from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
@@ -22,7 +22,7 @@ def mixed_report(study: Study, result: MixedResult) -> AnswerReport:
     best, both = result.best, study.mixed
     assert both is not None, "a study of one kind was not refused"
     groups = (
-        Fact(label=label, text=rent.nodes(cluster), more=rent.devices(cluster))
+        Fact(label=label, text=facts.nodes(cluster), more=facts.devices(cluster))
         for label, cluster in zip(("Group 1", "Group 2"), both.kinds, strict=True)
     )
     asked = ReportSection(name="asked", title="", body=((*question(study)[:2], *groups),))

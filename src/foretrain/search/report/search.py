@@ -44,8 +44,7 @@ from foretrain.show.words import (
     written,
 )
 from foretrain.step import facts
-from foretrain.step.facts import caution
-from foretrain.step.rent import home
+from foretrain.step.facts import caution, home
 from foretrain.step.report import takes
 from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
 
@@ -214,7 +213,7 @@ def largest_report(study: Study, answer: Largest) -> AnswerReport:
 def _best(study: Study, there: Study, result: SearchResult) -> ReportSection:
     """The best plan in words and its figures; on a page whether it is proven to be the best."""
     entry = result.best
-    told, rent = sentences(entry.plan, study.workload), facts.rented(study, entry)
+    told, rent = sentences(entry.plan, study.workload), facts.to_rent(study, entry)
     step, memory = facts.step(entry.estimate), facts.memory(there, entry.estimate)
     content = {
         "plan": entry.plan,

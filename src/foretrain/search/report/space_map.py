@@ -10,7 +10,7 @@ from typing import Final
 
 from foretrain.plan.study import Objective
 from foretrain.search.result import Cell, SearchResult
-from foretrain.show.axis import Scale, distances
+from foretrain.show.charts import Scale, distances
 from foretrain.show.table import Column, Table, table
 from foretrain.show.words import SPENT, count, percent, whole, written
 from foretrain.units import Quantity

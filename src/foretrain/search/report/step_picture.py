@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from foretrain.show.axis import PlotAxis, Ticks
+from foretrain.show.charts import PlotAxis, Ticks
 from foretrain.show.words import written
-from foretrain.step.simulation.step import DeviceStream, Interval, timeline
+from foretrain.step.simulated_step import DeviceStream, Interval, timeline
 from foretrain.step.timeline import StepTimes
 from foretrain.units import SECONDS
 

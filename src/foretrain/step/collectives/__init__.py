@@ -1,4 +1,4 @@
-"""Collectives: (bytes, members, level) -> seconds, one file per algorithm.
+"""Collectives: (bytes, members, level) -> seconds, a function per algorithm.
 
 Each algorithm takes a group, which says how many members share a group of each level, and gives a
 line over the bytes. A new one is a file, a line in this table, a test and a row in
@@ -10,19 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from foretrain.step.collectives import (
-    direct,
-    dispatch,
-    doubling,
-    hierarchical,
-    in_network,
-    neighbour,
-    pairwise,
-    ring,
-    tree,
-)
-from foretrain.step.collectives.group import Algorithm
-from foretrain.step.collectives.relay import relayed
+from foretrain.step.collectives import exchanges, in_network, ring, tree
+from foretrain.step.collectives.group import Algorithm, relayed
 from foretrain.step.strategies.strategy import Pattern
 
 ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
@@ -31,38 +20,38 @@ ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
             "ring": ring.all_reduce,
             "single-ring": ring.single_reduce,
             **relayed("tree", tree.all_reduce),
-            "hierarchical": hierarchical.all_reduce,
+            "hierarchical": exchanges.hierarchical_all_reduce,
             **relayed("in-network", in_network.all_reduce),
             **relayed("in-network-tree", in_network.all_reduce_over_trees),
-            "doubling": doubling.all_reduce,
-            "halving-doubling": doubling.all_reduce_in_halves,
-            "direct": direct.all_reduce,
-            "direct-at-once": direct.all_reduce_at_once,
+            "doubling": exchanges.doubling_all_reduce,
+            "halving-doubling": exchanges.doubling_all_reduce_in_halves,
+            "direct": exchanges.direct_all_reduce,
+            "direct-at-once": exchanges.direct_all_reduce_at_once,
         },
         Pattern.ALL_GATHER: {
             "ring": ring.all_gather,
             "single-ring": ring.single_gather,
-            "hierarchical": hierarchical.all_gather,
+            "hierarchical": exchanges.hierarchical_all_gather,
             **relayed("in-network", in_network.all_gather),
-            "doubling": doubling.all_gather,
-            "direct": direct.all_gather,
+            "doubling": exchanges.doubling_all_gather,
+            "direct": exchanges.direct_all_gather,
         },
         Pattern.ALL_TO_ALL: {
-            "pairwise": pairwise.all_to_all,
-            "hierarchical": hierarchical.all_to_all,
-            "doubling": doubling.all_to_all,
-            "direct": direct.all_to_all,
+            "pairwise": exchanges.pairwise_all_to_all,
+            "hierarchical": exchanges.hierarchical_all_to_all,
+            "doubling": exchanges.doubling_all_to_all,
+            "direct": exchanges.direct_all_to_all,
         },
         Pattern.DISPATCH: {
-            "direct-dispatch": dispatch.direct,
-            "forwarded": dispatch.forwarded,
+            "direct-dispatch": exchanges.direct,
+            "forwarded": exchanges.forwarded,
         },
-        Pattern.SEND: {"neighbour": neighbour.send},
+        Pattern.SEND: {"neighbour": exchanges.send},
         Pattern.BROADCAST: {
             **relayed("ring", ring.broadcast),
             **relayed("tree", tree.broadcast),
             **relayed("in-network", in_network.broadcast),
-            "halving-doubling": doubling.broadcast,
+            "halving-doubling": exchanges.doubling_broadcast,
         },
     }
 )

@@ -1,18 +1,32 @@
-"""Groups: how many members of a collective share a group of each level, and what links them."""
+"""Groups: how many members of a collective share a group of each level, and what links them.
+
+Relays: members that hand a message on, from one to the next.
+
+A message of any size goes in pieces of at most so many bytes. The last piece has been handed on by
+everybody when the busiest link has carried all of them, and that one the others too:
+
+    hops + per_byte * size + (all links - busiest link) * min(size, pieces at once)
+
+That is the lesser of two lines, one for a message in one piece and one for many.
+
+Algorithms of one's own for collectives: a function of a `Group` that returns a `Line`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.step.collectives.line import Line, Number
+from foretrain.errors import InputError
+from foretrain.plugins import COLLECTIVE, blamed, called, own
+from foretrain.step.collectives.line import WHOLE, Line, Number
 from foretrain.step.collectives.network import Network, Wire
 from foretrain.step.collectives.topologies import SHAPES, Extent
 from foretrain.step.collectives.tuning import MORE_NODES
-from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
+from foretrain.workload.parts.feed_forward import ANYWHERE, RouterLimit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -153,3 +167,81 @@ def _stretch(wire: Wire, inside: Number, below: Number) -> LevelUse:
         chained=wire.chained,
         larger=wire.larger,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Relay:
+    """A way through a group that members and links share. [group]
+
+    Attributes:
+        hops: seconds of an empty message; infinite where the links cannot do it.
+        way: seconds per byte that a piece takes over all links on its way.
+        busiest: seconds per byte of the link that carries most of the message.
+        at_once: pieces of the usual size that are under way side by side, by as many members.
+    """
+
+    hops: Number
+    way: Number
+    busiest: Number
+    at_once: Number
+
+    def twice(self) -> Relay:
+        """There and back over the same links."""
+        return replace(self, hops=2.0 * self.hops, way=2.0 * self.way, busiest=2.0 * self.busiest)
+
+
+def relayed(name: str, relay: Callable[[Group], Relay]) -> Mapping[str, Algorithm]:
+    """The two lines of a relay, as algorithms: in pieces, and as a whole.
+
+    Source: nvidia-nccl, primitives of the Simple protocol: a slot is handed on when it is full.
+    """
+
+    def pieces(group: Group) -> Line:
+        found = relay(group)
+        filled = group.piece * found.at_once * (found.way - found.busiest)
+        return Line(fixed=found.hops + filled, per_byte=found.busiest)
+
+    def whole(group: Group) -> Line:
+        found = relay(group)
+        return Line(fixed=found.hops, per_byte=found.way)
+
+    return {name: pieces, f"{name}{WHOLE}": whole}
+
+
+def own_algorithm(name: str) -> Algorithm:
+    """The algorithm that a user calls so, which checks what it says.
+
+    Raises:
+        InputError: there is no such thing, or it is no function.
+    """
+    found = own(COLLECTIVE, name)
+    if found is None:
+        raise InputError(
+            f"unknown collective '{name}'. Write the name of one that foretrain has for "
+            "this, or package.module:name, or register it by that name."
+        )
+    algorithm = called(found, name=name)
+
+    def checked(group: Group) -> Line:
+        with blamed(COLLECTIVE, name):
+            line = algorithm(group)
+        if not isinstance(line, Line):
+            told = f"returned a {type(line).__name__}; a Line(fixed=, per_byte=) is wanted"
+            raise InputError(f"collective '{name}': {told}.")
+        return Line(
+            fixed=_seconds(name, line.fixed, group), per_byte=_seconds(name, line.per_byte, group)
+        )
+
+    return checked
+
+
+def _seconds(name: str, value: object, group: Group) -> Number:
+    """Seconds of every group; infinite where the links cannot do it. [group]"""
+    with blamed(COLLECTIVE, name):
+        seconds = np.asarray(value, dtype=np.float64) + np.zeros_like(group.members)
+    if seconds.shape != group.members.shape or not (seconds >= 0).all():
+        raise InputError(
+            f"collective '{name}': its seconds must be one number of at least 0 for each group, "
+            f"got {np.asarray(value)}."
+        )
+    return seconds

@@ -13,9 +13,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.step.collectives.group import Group, LevelUse
+from foretrain.step.collectives.group import Group, LevelUse, Relay
 from foretrain.step.collectives.line import Number
-from foretrain.step.collectives.relay import Relay
 from foretrain.step.collectives.topologies import depth
 from foretrain.step.collectives.tree import shared_by_roots
 

@@ -10,7 +10,7 @@ from operator import mul
 from types import MappingProxyType
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.link import DIMENSIONS, Level, Technology, Topology
+from foretrain.cluster.device import DIMENSIONS, Level, Technology, Topology
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.step.collectives.line import WHOLE
 from foretrain.step.collectives.tuning import (

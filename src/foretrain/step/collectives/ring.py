@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from foretrain.step.collectives.group import Group, LevelUse
+from foretrain.step.collectives.group import Group, LevelUse, Relay
 from foretrain.step.collectives.line import Line, Number
-from foretrain.step.collectives.relay import Relay
 
 
 def hops(group: Group) -> Number:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foretrain.cluster.link import DIMENSIONS, Topology
+from foretrain.cluster.device import DIMENSIONS, Topology
 from foretrain.step.collectives.line import Number
 
 MOST_MEMBERS = 1 << 24

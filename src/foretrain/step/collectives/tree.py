@@ -10,9 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from foretrain.step.collectives.group import Group, LevelUse
+from foretrain.step.collectives.group import Group, LevelUse, Relay
 from foretrain.step.collectives.line import Number
-from foretrain.step.collectives.relay import Relay
 from foretrain.step.collectives.topologies import depth
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from foretrain.cluster.link import Technology
+from foretrain.cluster.device import Technology
 
 Table = tuple[tuple[float, float], ...]
 """Values by the least compute capability that they hold for, in its order."""

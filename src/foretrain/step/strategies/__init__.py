@@ -1,6 +1,6 @@
 """Parallel strategies: one line each.
 
-The pipeline (`pipeline.py`, `cut.py`), what is computed again or waits on the host (`recompute.py`)
+The pipeline (`pipeline.py`), what is computed again or waits on the host (`recompute.py`)
 are not in the table: they decide which layers a stage has, how often it runs them and where it
 keeps what, not which part of an operator a device has.
 """

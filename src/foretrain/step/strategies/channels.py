@@ -19,8 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from foretrain.plan.table import PlanTable
-from foretrain.step.front import by_channel, channel_members, grouped
-from foretrain.step.strategies.spatial import pixels_shared
+from foretrain.step.strategies.spatial import by_channel, channel_members, grouped, pixels_shared
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
 from foretrain.workload.graph import Floats, Operators
 

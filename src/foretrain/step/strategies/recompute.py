@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from foretrain.plan.plan import Offload, Recompute, Sharding
 from foretrain.plan.table import Column, PlanTable
-from foretrain.workload.eager import FP32_BYTES, Kernels
+from foretrain.workload.execution import FP32_BYTES, Kernels
 from foretrain.workload.graph import Model
 
 

@@ -11,6 +11,10 @@ gathered, and every member repeats what follows; on the way back each takes its 
 them have. Members that share filters or channels too exchange borders of their own.
 
 Sources: kahira2021, section 3.2 and table III; dryden2019, section 3.
+
+The front of a network: operators in which a plan divides pictures and the channels of windows.
+
+Source: kahira2021, section 3 (`split` of the front; filters and channels).
 """
 
 from __future__ import annotations
@@ -21,15 +25,53 @@ from functools import lru_cache
 from math import ceil, prod
 
 import numpy as np
-from numpy.typing import NDArray
 
-from foretrain.plan.plan import Grid
+from foretrain.plan.plan import ChannelSplit, Grid
 from foretrain.plan.table import PlanTable
-from foretrain.step.front import channels_met, covered
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
-from foretrain.workload.graph import Flags, Operators
+from foretrain.workload.graph import Flags, Floats, Operators
+from foretrain.workload.operator import KernelFamily
 
-Floats = NDArray[np.float64]
+
+def covered(operators: Operators, plans: PlanTable) -> Flags:
+    """Operators of the front that divided pictures and convolutions end with. [operator, plan]"""
+    mine: Flags = (plans.split == 0) | (operators.until <= plans.split)
+    return mine
+
+
+def by_channel(plans: PlanTable) -> Flags:
+    """Plans that divide channels of the input. [plan]"""
+    mine: Flags = plans.convolutions == ChannelSplit.CHANNEL
+    return mine
+
+
+def grouped(operators: Operators) -> Flags:
+    """Convolutions of groups of channels. [operator, 1]"""
+    found: Flags = np.isin(operators.family, (KernelFamily.GROUPED, KernelFamily.DEPTHWISE))
+    return found
+
+
+def channel_members(operators: Operators, plans: PlanTable) -> Floats:
+    """All filters or channels over those of the member that has most. [operator, plan]"""
+    units = np.where(by_channel(plans), operators.channels, operators.filters)
+    mine = (units > 0) & covered(operators, plans)
+    divided: Floats = np.where(mine, units / np.maximum(1.0, np.ceil(units / plans.tensor)), 1.0)
+    return divided
+
+
+def channels_met(operators: Operators, plans: PlanTable) -> tuple[Floats, Floats]:
+    """By how many fewer channels a member reads, and has gradients of. [operator, plan]
+
+    Whoever has some filters reads all channels and has the gradients of its own results; whoever
+    has some channels of all filters reads those, and has all gradients.
+    """
+    members, groups, channel = (
+        channel_members(operators, plans),
+        grouped(operators),
+        by_channel(plans),
+    )
+    return np.where(groups | channel, members, 1.0), np.where(groups | ~channel, members, 1.0)
+
 
 SIDES = (Axis.GRID_1, Axis.GRID_2, Axis.GRID_3)
 """Who exchanges borders along each dimension."""
@@ -66,7 +108,9 @@ def in_parts(operators: Operators, plans: PlanTable) -> Flags:
 @lru_cache(maxsize=64)
 def parts(operators: Operators, grids: tuple[Grid, ...]) -> GridParts:
     """The busiest member's part of every operator, in every grid."""
-    found = [[_part(operators, place, grid) for grid in grids] for place in _places(operators)]
+    found = [
+        [_part(operators, place, grid) for grid in grids] for place in range(len(operators.pixels))
+    ]
     fields = len(_part(operators, 0, ())) if found else 5 + 4 * len(SIDES)
     columns = np.array(found, np.float64).reshape(len(found), len(grids), fields)
     read, written, rows, gathered, summed, *borders = np.moveaxis(columns, 2, 0)
@@ -79,10 +123,6 @@ def parts(operators: Operators, grids: tuple[Grid, ...]) -> GridParts:
         summed=summed,
         borders=dict(zip(keys, borders, strict=True)),
     )
-
-
-def _places(operators: Operators) -> range:
-    return range(len(operators.pixels))
 
 
 def _part(operators: Operators, place: int, grid: Grid) -> list[float]:

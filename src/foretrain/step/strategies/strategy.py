@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from foretrain.plan.table import Column, PlanTable
 from foretrain.workload.graph import Operators
-from foretrain.workload.parts.experts import ANYWHERE, RouterLimit
+from foretrain.workload.parts.feed_forward import ANYWHERE, RouterLimit
 from foretrain.workload.workload import Workload
 
 Divisor = NDArray[np.float64] | float

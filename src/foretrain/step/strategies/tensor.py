@@ -29,7 +29,7 @@ from foretrain.plan.table import Column, PlanTable
 from foretrain.step.strategies.strategy import Axis, Pattern, Phase, Share, Strategy, Transfer
 from foretrain.workload.graph import Floats, Operators
 from foretrain.workload.operator import Split
-from foretrain.workload.parts.experts import RouterLimit
+from foretrain.workload.parts.feed_forward import RouterLimit
 
 AXES = ((Axis.TENSOR, False), (Axis.EXPERT_TENSOR, True))
 """Axes that add up partial sums, and whether those of experts."""

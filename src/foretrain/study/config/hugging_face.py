@@ -16,54 +16,54 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from foretrain.errors import InputError, UnsupportedModel, nearest
-from foretrain.study.config import encoders, gpt, llama
+from foretrain.study.config import families, llama
 from foretrain.study.config.config import Config
 from foretrain.study.config.unknown import SPREAD, by_fields, is_decoder
 from foretrain.units import as_written
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import ModelShape
 from foretrain.workload.library.variants import Routing, routed, with_positions
+from foretrain.workload.parts.encoder import VisionTransformer
 from foretrain.workload.parts.encoder_decoder import EncoderDecoder
 from foretrain.workload.parts.language_model import Decoder, LanguageModel
-from foretrain.workload.parts.vision_transformer import VisionTransformer
 
 ConfigShape = LanguageModel | EncoderDecoder | VisionTransformer
 
 FAMILIES: Mapping[str, Callable[[Config], ConfigShape | Decoder]] = MappingProxyType(
     {
-        "bart": encoders.bart,
-        "bert": encoders.bert,
-        "bloom": gpt.bloom,
+        "bart": families.bart,
+        "bert": families.bert,
+        "bloom": families.bloom,
         "deepseek_v2": llama.deepseek_v2,
         "deepseek_v3": llama.deepseek_v3,
-        "electra": encoders.electra,
-        "falcon": gpt.falcon,
+        "electra": families.electra,
+        "falcon": families.falcon,
         "gemma": llama.gemma,
         "gemma2": llama.gemma2,
         "gemma3_text": llama.gemma3,
-        "gpt2": gpt.gpt2,
-        "gpt_neox": gpt.gpt_neox,
+        "gpt2": families.gpt2,
+        "gpt_neox": families.gpt_neox,
         "gpt_oss": llama.gpt_oss,
-        "gptj": gpt.gptj,
+        "gptj": families.gptj,
         "kimi_k2": llama.deepseek_v3,
         "llama": llama.llama,
         "llama4_text": llama.llama4,
         "mistral": llama.mistral,
         "mixtral": llama.mixtral,
-        "mpt": gpt.mpt,
-        "mt5": encoders.t5,
+        "mpt": families.mpt,
+        "mt5": families.t5,
         "nemotron": llama.nemotron,
         "nemotron_h": llama.nemotron_h,
-        "opt": gpt.opt,
+        "opt": families.opt,
         "phi3": llama.mistral,
         "qwen2": llama.qwen2,
         "qwen2_moe": llama.qwen2_moe,
         "qwen3": llama.qwen3,
         "qwen3_moe": llama.qwen3_moe,
-        "roberta": encoders.roberta,
-        "t5": encoders.t5,
-        "umt5": encoders.umt5,
-        "vit": encoders.vit,
+        "roberta": families.roberta,
+        "t5": families.t5,
+        "umt5": families.umt5,
+        "vit": families.vit,
     }
 )
 """Families by model_type."""

@@ -12,10 +12,9 @@ from foretrain.errors import InputError
 from foretrain.study.config.config import Config
 from foretrain.units import as_written
 from foretrain.workload.parts.block import Arrangement
-from foretrain.workload.parts.experts import Experts
-from foretrain.workload.parts.feed_forward import FeedForward
+from foretrain.workload.parts.feed_forward import Experts, FeedForward
 from foretrain.workload.parts.language_model import DENSE, SPARSE, Decoder
-from foretrain.workload.parts.state_space import StateSpace
+from foretrain.workload.parts.mixers import StateSpace
 
 Sizes = Mapping[str, Any]
 

@@ -20,8 +20,7 @@ from foretrain.study.config.config import Config
 from foretrain.study.config.llama import in_words_of_llama, latent_of, window_of
 from foretrain.units import as_written
 from foretrain.workload.parts.block import Arrangement
-from foretrain.workload.parts.experts import Experts
-from foretrain.workload.parts.feed_forward import FeedForward
+from foretrain.workload.parts.feed_forward import Experts, FeedForward
 from foretrain.workload.parts.language_model import DENSE, SPARSE, Decoder
 
 DECODERS: Final = ("ForCausalLM", "LMHeadModel")

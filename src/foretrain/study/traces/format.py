@@ -12,7 +12,7 @@ from typing import Final
 
 from foretrain.errors import nearest
 from foretrain.measured.job import Remainder
-from foretrain.study.csv import CsvRecord, lines_of, records
+from foretrain.study.documents import CsvRecord, lines_of, records
 from foretrain.study.problems import Problems
 from foretrain.study.traces.record import UNREADABLE, Record
 from foretrain.units import as_written

@@ -7,15 +7,11 @@ from pathlib import Path
 
 from foretrain.errors import InputError, nearest
 from foretrain.measured.job import Log, Remainder, Trace
+from foretrain.study.files import read_text
 from foretrain.study.problems import Problems
-from foretrain.study.reading import read_text
 from foretrain.study.traces.format import MOST_BYTES, Format, first_cells, rows
-from foretrain.study.traces.mapped import mapped
-from foretrain.study.traces.openb import OPENB
-from foretrain.study.traces.published import HELIOS, PAI, PHILLY, TIRESIAS
+from foretrain.study.traces.formats import HELIOS, OPENB, PAI, PHILLY, SACCT, SWF, TIRESIAS, mapped
 from foretrain.study.traces.record import UNREADABLE, NotAJob, log_of
-from foretrain.study.traces.sacct import SACCT
-from foretrain.study.traces.swf import SWF
 from foretrain.throughput import elastic, rigid
 from foretrain.units import as_written
 

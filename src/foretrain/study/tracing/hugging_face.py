@@ -15,12 +15,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from foretrain.errors import ForetrainError, InputError, UnsupportedModel, nearest, require
-from foretrain.study.tracing.attention import operator
-from foretrain.study.tracing.inputs import SAMPLES, ExampleBatch, SampleSize
+from foretrain.study.tracing.inputs import SAMPLES, ExampleBatch, SampleSize, samples_of
 from foretrain.study.tracing.kept import kept, versions
 from foretrain.study.tracing.module import failed, traced
-from foretrain.study.tracing.samples import samples_of
-from foretrain.study.tracing.scan import scans
+from foretrain.study.tracing.operators import operator, scans
 from foretrain.units import as_written
 from foretrain.workload.graph import Model
 from foretrain.workload.traced.layers import model_of_trace

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from foretrain.errors import ForetrainError, InputError, UnsupportedModel, require, shortened
 from foretrain.plugins import imported
-from foretrain.study.tracing.fingerprint import fingerprint
 from foretrain.study.tracing.inputs import ExampleBatch, SampleSize, batch_of
-from foretrain.study.tracing.kept import kept, versions
+from foretrain.study.tracing.kept import fingerprint, kept, versions
 from foretrain.study.tracing.record import Inputs, recorded
 from foretrain.workload.graph import Model
 from foretrain.workload.traced.layers import model_of_trace

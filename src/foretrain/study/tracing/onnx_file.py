@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import ForetrainError, InputError, require, shortened
-from foretrain.study.reading import read_bytes
+from foretrain.study.files import read_bytes
 from foretrain.study.tracing.onnx_rows import OnnxGraph, parts_of, rows_of
 from foretrain.workload.graph import Model
 from foretrain.workload.traced.layers import model_of_trace
@@ -46,7 +46,19 @@ def model_of_onnx(path: Path, *, sequence: int | None, image: int | None) -> Mod
     require("onnx", what=f"'{path.name}'")
     content = read_bytes(path, most=MOST_BYTES)
     try:
-        trace = _trace(_parsed(content, path), path, sequence=sequence, image=image)
+        document = _parsed(content, path)
+        samples = _sized(document, path, sequence=sequence, image=image)
+        graph = OnnxGraph(inferred(document, path).graph, str(path))
+        rows = tuple(rows_of(graph))
+        trace = ModelTrace(
+            name=path.name.removesuffix(".onnx"),
+            rows=rows,
+            parameters=graph.parameters,
+            parts=parts_of(rows),
+            inputs=graph.inputs,
+            samples=samples,
+            remarks=(RULED,),
+        )
         whole = model_of_trace(trace, tokens=sequence, source=str(path))
     except ForetrainError as error:
         told = str(error)
@@ -57,22 +69,6 @@ def model_of_onnx(path: Path, *, sequence: int | None, image: int | None) -> Mod
     if not whole.parameters:
         raise InputError(f"{path}: has no parameter: no table of numbers is read.")
     return whole
-
-
-def _trace(document: Any, path: Path, *, sequence: int | None, image: int | None) -> ModelTrace:
-    """The forward pass of a document."""
-    samples = _sized(document, path, sequence=sequence, image=image)
-    graph = OnnxGraph(inferred(document, path).graph, str(path))
-    rows = tuple(rows_of(graph))
-    return ModelTrace(
-        name=path.name.removesuffix(".onnx"),
-        rows=rows,
-        parameters=graph.parameters,
-        parts=parts_of(rows),
-        inputs=graph.inputs,
-        samples=samples,
-        remarks=(RULED,),
-    )
 
 
 def _parsed(content: bytes, path: Path) -> Any:
@@ -152,18 +148,7 @@ def inferred(document: Any, path: Path) -> Any:
     Raises:
         InputError: shapes contradict one another.
     """
-    _strip(document)
-    for _ in range(MOST_PASSES):
-        found = _inferred(document, path)
-        numbers = _worked_out(found)
-        if not numbers:
-            return found
-        _put(document, numbers)
-    return found
-
-
-def _strip(document: Any) -> None:
-    """Leave out numbers of weights and earlier shapes, which only take time."""
+    # Leave out numbers of weights and earlier shapes, which only take time.
     del document.graph.value_info[:]
     for each in document.graph.output:
         each.type.tensor_type.ClearField("shape")
@@ -171,6 +156,13 @@ def _strip(document: Any) -> None:
         if np.prod(table.dims) > SMALL:
             for field in ("raw_data", "float_data", "double_data", "external_data"):
                 table.ClearField(field)
+    for _ in range(MOST_PASSES):
+        found = _inferred(document, path)
+        numbers = _worked_out(found)
+        if not numbers:
+            return found
+        _put(document, numbers)
+    return found
 
 
 def _inferred(document: Any, path: Path) -> Any:

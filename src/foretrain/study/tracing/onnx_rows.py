@@ -198,9 +198,16 @@ def _row(
     kind = node.op_type
     named = {**PRODUCTS, **NORMS, **MOVING}.get(kind)
     moved = [*reads, *writes]
+    # The module that a node's name tells: `/layer1/layer1.0/conv/Conv` is in `layer1.0.conv`.
+    *around, _ = node.name.strip("/").split("/")
+    found: list[str] = []
+    for each in around:
+        own = each.split(".")
+        shared = next((n for n in range(len(own), 0, -1) if found[-n:] == own[:n]), 0)
+        found += own[shared:]
     row = TraceRow(
         name=named or f"onnx.{kind}",
-        module=_scope(node.name),
+        module=".".join(found),
         reads=tuple(reads),
         writes=tuple(writes[:1] if kind in NORMS else writes),
         pointwise=kind in RESULTS | NOTHING | INPUTS,
@@ -273,17 +280,6 @@ def _product(node: Any, row: TraceRow) -> TraceRow:
         return replace(row, name="aten.bmm", reads=(left, right))
     name = "aten.addmm" if more else "aten.mm"
     return replace(row, name=name, reads=(*more, left, right))
-
-
-def _scope(name: str) -> str:
-    """The module that a node's name tells: `/layer1/layer1.0/conv/Conv` is in `layer1.0.conv`."""
-    *around, _ = name.strip("/").split("/")
-    found: list[str] = []
-    for each in around:
-        own = each.split(".")
-        shared = next((n for n in range(len(own), 0, -1) if found[-n:] == own[:n]), 0)
-        found += own[shared:]
-    return ".".join(found)
 
 
 def parts_of(rows: tuple[TraceRow, ...]) -> Mapping[str, TracedModule]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from foretrain.study.tracing.attention import whole
+from foretrain.study.tracing.operators import whole
 from foretrain.study.tracing.tape import Tape, tensors
 from foretrain.workload.traced.trace import ModelTrace, TracedModule, TracedParameter
 
@@ -61,10 +61,19 @@ def recorded(
         out = torch.func.functional_call(module, {**weights, **others}, inputs[0], dict(inputs[1]))
         tape.forward = False
         _backward(out)
+    parameters = tuple(
+        TracedParameter(
+            name=name,
+            storage=tape.tensor(each).storage,
+            count=float(each.numel()),
+            trained=each.requires_grad,
+        )
+        for name, each in weights.items()
+    )
     return ModelTrace(
         name=name,
         rows=tape.done(),
-        parameters=_parameters(weights, tape),
+        parameters=parameters,
         parts={each: _module(inner) for each, inner in module.named_modules()},
         inputs=given,
         samples=samples,
@@ -170,18 +179,6 @@ def shadows(
 
     weights = {name: shadow(each) for name, each in module.named_parameters()}
     return weights, {name: shadow(each) for name, each in module.named_buffers()}
-
-
-def _parameters(weights: Mapping[str, torch.Tensor], tape: Tape) -> tuple[TracedParameter, ...]:
-    return tuple(
-        TracedParameter(
-            name=name,
-            storage=tape.tensor(each).storage,
-            count=float(each.numel()),
-            trained=each.requires_grad,
-        )
-        for name, each in weights.items()
-    )
 
 
 def _module(module: torch.nn.Module) -> TracedModule:

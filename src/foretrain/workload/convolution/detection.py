@@ -11,11 +11,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from foretrain.workload.convolution.inverted import inverted_groups, scaled_b0
-from foretrain.workload.convolution.operators import connection, loss, pointwise
+from foretrain.workload.convolution.operators import (
+    Picture,
+    Window,
+    connection,
+    loss,
+    pointwise,
+    square,
+)
 from foretrain.workload.convolution.operators import regions as regions_of
-from foretrain.workload.convolution.picture import Picture, Window, square
-from foretrain.workload.convolution.resnet import ResNet, resnet_groups
+from foretrain.workload.convolution.residual import (
+    ResNet,
+    inverted_groups,
+    resnet_groups,
+    scaled_b0,
+)
 from foretrain.workload.convolution.trunk import POINT, ConvolutionalNetwork, Trunk
 
 THREE = Window(size=3)

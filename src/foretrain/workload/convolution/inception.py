@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foretrain.workload.convolution.picture import Window, square
+from foretrain.workload.convolution.operators import Window, square
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 
 POOL = Window(size=3, stride=2)
@@ -62,25 +62,21 @@ def googlenet(image: int, *, norm: bool, auxiliary: bool = False) -> Convolution
     trunk.pool("pooling", POOL)
     trunk.section("stem", cuttable=False)
     for name, channels in MODULES.items():
-        _googlenet_module(trunk, channels, norm=norm)
+        second, third, fourth = trunk.fork(), trunk.fork(), trunk.fork()
+        _unit(trunk, "1x1", channels[0], size=1, norm=norm)
+        _unit(second, "3x3 reduce", channels[1], size=1, norm=norm)
+        _unit(second, "3x3", channels[2], size=3, norm=norm)
+        _unit(third, "5x5 reduce", channels[3], size=1, norm=norm)
+        _unit(third, "5x5", channels[4], size=3 if norm else 5, norm=norm)
+        fourth.pool("branch pooling", SMOOTH)
+        _unit(fourth, "pool project", channels[5], size=1, norm=norm)
+        trunk.join("join", second, third, fourth)
         if auxiliary and name in {"4a", "4d"}:
             _googlenet_auxiliary(trunk.fork(), norm=norm)
         if name in {"3b", "4e"}:
             trunk.pool("pooling", POOL)
         trunk.section(f"module {name}")
     return trunk.classify(1000)
-
-
-def _googlenet_module(trunk: Trunk, channels: Sequence[int], *, norm: bool) -> None:
-    second, third, fourth = trunk.fork(), trunk.fork(), trunk.fork()
-    _unit(trunk, "1x1", channels[0], size=1, norm=norm)
-    _unit(second, "3x3 reduce", channels[1], size=1, norm=norm)
-    _unit(second, "3x3", channels[2], size=3, norm=norm)
-    _unit(third, "5x5 reduce", channels[3], size=1, norm=norm)
-    _unit(third, "5x5", channels[4], size=3 if norm else 5, norm=norm)
-    fourth.pool("branch pooling", SMOOTH)
-    _unit(fourth, "pool project", channels[5], size=1, norm=norm)
-    trunk.join("join", second, third, fourth)
 
 
 def _googlenet_auxiliary(trunk: Trunk, *, norm: bool) -> None:

@@ -14,7 +14,7 @@ from itertools import groupby
 
 from foretrain.errors import InputError
 from foretrain.workload.convolution import operators
-from foretrain.workload.convolution.picture import Picture, Window
+from foretrain.workload.convolution.operators import Picture, Window
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import KernelFamily, Operator, Pixels, Size
 
@@ -129,7 +129,18 @@ class ListedLayer:
         if self.weights is not None or self.kind not in WEIGHTED:
             changes["weights"] = self.weights or 0.0
         if self.kind not in WHOLE:
-            changes["pixels"] = self._pixels
+            dimensions = len(self.picture.sides)
+            averaged = self.kind is LayerKind.POOLING and self.result.pixels == 1
+            slid = self.window if self.kind in (LayerKind.CONVOLUTION, LayerKind.POOLING) else POINT
+            changes["pixels"] = Pixels(
+                read=self.picture.sides,
+                written=self.result.sides,
+                channels=(self.picture.channels, self.result.channels),
+                borders=slid.borders(dimensions),
+                gradients=slid.gradient_borders(dimensions),
+                averaged=averaged,
+                returned=self.kind is LayerKind.POOLING and not averaged,
+            )
         if self.kept is not None:
             changes["kept"] = Size(values=self.kept)
         if self.flop is not None and found.matrices is None:
@@ -137,22 +148,6 @@ class ListedLayer:
         if self.timed:
             changes |= dict(zip(("seconds", "backward_seconds"), self._seconds(found), strict=True))
         return replace(found, **changes)  # type: ignore[arg-type]
-
-    @property
-    def _pixels(self) -> Pixels:
-        """What a grid of devices divides of it."""
-        dimensions = len(self.picture.sides)
-        averaged = self.kind is LayerKind.POOLING and self.result.pixels == 1
-        slid = self.window if self.kind in (LayerKind.CONVOLUTION, LayerKind.POOLING) else POINT
-        return Pixels(
-            read=self.picture.sides,
-            written=self.result.sides,
-            channels=(self.picture.channels, self.result.channels),
-            borders=slid.borders(dimensions),
-            gradients=slid.gradient_borders(dimensions),
-            averaged=averaged,
-            returned=self.kind is LayerKind.POOLING and not averaged,
-        )
 
     def _seconds(self, operator: Operator) -> tuple[float, float]:
         """Of both passes; a sum is shared out by FLOP, or by what the passes move."""
@@ -244,11 +239,6 @@ def model_of_layers(name: str, rows: Sequence[ListedLayer]) -> Model:
     )
 
 
-def _first(row: ListedLayer) -> Operator:
-    """What reads the samples, which have too few channels to divide and need no gradient."""
-    return replace(row.operator, first=True, channels=0)
-
-
 def _layers(rows: Sequence[ListedLayer]) -> Iterator[Layer]:
     """Rows that stay together, one layer after the other."""
     numbered = enumerate(rows)
@@ -259,7 +249,10 @@ def _layers(rows: Sequence[ListedLayer]) -> Iterator[Layer]:
         outputs = last.result.values if last.outputs is None else last.outputs
         yield Layer(
             name=first.layer or first.name,
-            operators=tuple(row.operator if place else _first(row) for place, row in several),
+            operators=tuple(
+                row.operator if place else replace(row.operator, first=True, channels=0)
+                for place, row in several
+            ),
             input=inputs,
             output=outputs,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foretrain.workload.convolution.picture import Window, cube, square
+from foretrain.workload.convolution.operators import Window, cube, square
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 
 HALF = Window(size=2, stride=2, padding=0)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from foretrain.workload.convolution.operators import loss, pointwise
-from foretrain.workload.convolution.picture import Picture
+from foretrain.workload.convolution.operators import Picture, loss, pointwise
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 from foretrain.workload.operator import UNDIVIDED, Matrices, Operator, Size, matmul
 

@@ -5,8 +5,7 @@ V-Net: volumes down to small ones and up again, each level with a residual conne
 
 from __future__ import annotations
 
-from foretrain.workload.convolution.operators import loss
-from foretrain.workload.convolution.picture import Picture, Window, cube, square
+from foretrain.workload.convolution.operators import Picture, Window, cube, loss, square
 from foretrain.workload.convolution.trunk import ConvolutionalNetwork, Trunk
 
 VALID = Window(size=3, padding=0)

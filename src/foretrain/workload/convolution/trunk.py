@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from foretrain.workload.convolution import operators
-from foretrain.workload.convolution.picture import Picture, Window, along
+from foretrain.workload.convolution.operators import Picture, Window, along
 from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import KernelFamily, Operator, Pixels, Size
 from foretrain.workload.trainable import forward_only

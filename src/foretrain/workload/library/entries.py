@@ -31,19 +31,16 @@ BUILDERS: Final = {
     "foretrain.workload.parts.language_model": "Decoder",
     "foretrain.workload.parts.transformer_xl": "TransformerXL",
     "foretrain.workload.parts.recurrent": "RecurrentTranslation",
-    "foretrain.workload.parts.encoder": "encoder electra",
+    "foretrain.workload.parts.encoder": "encoder electra vision_transformer",
     "foretrain.workload.parts.encoder_decoder": "encoder_decoder",
-    "foretrain.workload.parts.vision_transformer": "vision_transformer",
     "foretrain.workload.convolution.plain": (
         "lenet_5 mnist alexnet overfeat vgg cosmoflow cosmoflow_512"
     ),
-    "foretrain.workload.convolution.resnet": "ResNet DenseNet",
+    "foretrain.workload.convolution.residual": "ResNet DenseNet inverted efficientnet",
     "foretrain.workload.convolution.inception": "googlenet inception_v3",
-    "foretrain.workload.convolution.inverted": "inverted efficientnet",
     "foretrain.workload.convolution.detection": "ssd retinanet mask_rcnn efficientdet yolo_v3",
     "foretrain.workload.convolution.segmentation": "tiny_unet unet unet_2d vnet",
-    "foretrain.workload.convolution.speech": "jasper deep_speech_2",
-    "foretrain.workload.convolution.wav2vec": "wav2vec",
+    "foretrain.workload.convolution.speech": "jasper deep_speech_2 wav2vec",
     "foretrain.workload.convolution.recommendation": (
         "neural_collaborative_filtering variational_autoencoder deep_learning_recommendation"
         " wide_and_deep"

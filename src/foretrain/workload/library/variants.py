@@ -11,7 +11,7 @@ from foretrain.errors import InputError
 from foretrain.workload.parts.block import Block
 from foretrain.workload.parts.encoder import Electra
 from foretrain.workload.parts.encoder_decoder import EncoderDecoder
-from foretrain.workload.parts.experts import Experts
+from foretrain.workload.parts.feed_forward import Experts
 from foretrain.workload.parts.language_model import Decoder, LanguageModel
 
 

@@ -10,10 +10,8 @@ from foretrain.errors import InputError
 from foretrain.workload.graph import Layer
 from foretrain.workload.operator import NOTHING, Operator
 from foretrain.workload.parts.attention import Heads, attention, cross_attention
-from foretrain.workload.parts.experts import Experts, experts
-from foretrain.workload.parts.feed_forward import FeedForward, feed_forward
-from foretrain.workload.parts.latent import Latent, latent_attention
-from foretrain.workload.parts.state_space import StateSpace, state_space
+from foretrain.workload.parts.feed_forward import Experts, FeedForward, experts, feed_forward
+from foretrain.workload.parts.mixers import Latent, StateSpace, latent_attention, state_space
 from foretrain.workload.parts.stream import HiddenStates, at_least, norm, residual
 
 Mixer = Heads | Latent | StateSpace

@@ -31,10 +31,8 @@ from foretrain.workload.parts.ends import (
     head_layer,
     whole,
 )
-from foretrain.workload.parts.experts import Experts
-from foretrain.workload.parts.feed_forward import FeedForward
-from foretrain.workload.parts.latent import Latent
-from foretrain.workload.parts.state_space import StateSpace
+from foretrain.workload.parts.feed_forward import Experts, FeedForward
+from foretrain.workload.parts.mixers import Latent, StateSpace
 from foretrain.workload.parts.stream import HiddenStates, Norm, at_least, norm
 
 

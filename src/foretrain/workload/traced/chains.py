@@ -29,7 +29,12 @@ class ModuleRows:
 
 def layers_of(trace: ModelTrace) -> frozenset[str]:
     """The modules that are layers, by their paths; empty for a network without a chain."""
-    spans = _spans(trace)
+    # Where each module ran; those that did not are left out.
+    spans: dict[str, ModuleRows] = {}
+    for position, row in enumerate(trace.rows):
+        for path in ("", *_upwards(row.module)):
+            first = spans[path].first if path in spans else position
+            spans[path] = ModuleRows(first=first, last=position)
     for plain in (False, True):
         chains = {
             path: found
@@ -51,16 +56,6 @@ def _upwards(module: str) -> Iterator[str]:
     """A path, and those of all modules around it, outermost first."""
     parts = module.split(".")
     return (".".join(parts[:length]) for length in range(1, len(parts) + 1))
-
-
-def _spans(trace: ModelTrace) -> Mapping[str, ModuleRows]:
-    """Where each module ran; those that did not are left out."""
-    found: dict[str, ModuleRows] = {}
-    for position, row in enumerate(trace.rows):
-        for path in ("", *_upwards(row.module)):
-            first = found[path].first if path in found else position
-            found[path] = ModuleRows(first=first, last=position)
-    return found
 
 
 def _chain(

@@ -16,10 +16,16 @@ from foretrain.workload.graph import Layer, Model
 from foretrain.workload.operator import Operator
 from foretrain.workload.totals import SPREAD
 from foretrain.workload.traced.chains import layers_of, member_of
-from foretrain.workload.traced.kinds import RowKind, is_suspicious, kind_of
-from foretrain.workload.traced.operators import MemoryUses, RowGroup, made, tasks
+from foretrain.workload.traced.operators import MemoryUses, made, tasks
 from foretrain.workload.traced.products import CONVOLUTIONS
-from foretrain.workload.traced.trace import ModelTrace, TracedTensor, TraceRow
+from foretrain.workload.traced.trace import (
+    ModelTrace,
+    RowKind,
+    TracedTensor,
+    TraceRow,
+    is_suspicious,
+    kind_of,
+)
 
 NEGLIGIBLE: Final = 0.01
 """Share of all bytes that is far below what any prediction errs by."""
@@ -182,20 +188,15 @@ def _operators(
     names: Counter[str] = Counter()
     found: list[Operator] = []
     for task in tasks(trace, segment.rows):
-        name = _name(task, segment.path)
+        inside = task.place == segment.path or task.place.startswith(f"{segment.path}.")
+        place = task.place[len(segment.path) :].lstrip(".") if inside else task.place
+        does = list(dict.fromkeys(row.name.partition(".")[2] for _, row in task.rows))
+        told = "+".join(does) if len(does) <= 3 else f"{does[0]}+...+{does[-1]}"
+        name = f"{place} {told}".strip()
         names[name] += 1
         unique = name if names[name] == 1 else f"{name} {names[name]}"
         found += made(task, unique, trace=trace, uses=uses, taken=taken)
     return tuple(found)
-
-
-def _name(task: RowGroup, path: str) -> str:
-    """Where an operator stands in its layer, and what it does."""
-    inside = task.place == path or task.place.startswith(f"{path}.")
-    place = task.place[len(path) :].lstrip(".") if inside else task.place
-    does = list(dict.fromkeys(row.name.partition(".")[2] for _, row in task.rows))
-    told = "+".join(does) if len(does) <= 3 else f"{does[0]}+...+{does[-1]}"
-    return f"{place} {told}".strip()
 
 
 def _edges(trace: ModelTrace, segments: Sequence[TraceSegment], uses: MemoryUses) -> list[float]:

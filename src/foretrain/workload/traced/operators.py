@@ -14,10 +14,8 @@ from math import prod
 
 from foretrain.workload.operator import KernelFamily, Operator, Size
 from foretrain.workload.parts.attention import Core, core
-from foretrain.workload.traced.division import divisible
-from foretrain.workload.traced.kinds import RowKind, kind_of
-from foretrain.workload.traced.products import RowFacts, product
-from foretrain.workload.traced.trace import ModelTrace, TracedTensor, TraceRow
+from foretrain.workload.traced.products import RowFacts, divisible, product
+from foretrain.workload.traced.trace import ModelTrace, RowKind, TracedTensor, TraceRow, kind_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

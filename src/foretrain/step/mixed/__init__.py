@@ -1,1 +1,0 @@
-"""Two kinds of devices in one step."""

@@ -1,1 +1,0 @@
-"""The second resolution: the step played event by event."""
