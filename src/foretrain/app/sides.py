@@ -74,8 +74,9 @@ def _beside(first: Study, other: str, said: Spoken) -> Study:
 
 
 def _study_of(side: Study | MeasuredStep) -> Study:
-    study: Study = getattr(side, "study", side)
-    return study
+    from foretrain.search.explain.compared import MeasuredStep
+
+    return side.study if isinstance(side, MeasuredStep) else side
 
 
 def _is_question(other: str) -> bool:
