@@ -72,12 +72,14 @@ def test_a_kernel_is_what_the_operator_is_that_called_it():
     found = seconds(
         event("aten::_softmax", 0, 1, "cpu_op", of=5),
         event("void at::native::elementwise_kernel<128>", 3, 5, of=5),
+        event("aten::bmm", 1, 2, "cpu_op", of=6),
+        event("sm90_xmma_gemm_bf16bf16", 6, 9, of=6),
         event("triton_poi_fused_add_mul_3", 5, 6),
     )
     assert found == {
-        OperatorClass.ATTENTION: 2,
+        OperatorClass.ATTENTION: 5,
         OperatorClass.OTHER: 1,
-        OperatorClass.WAITING: 7,
+        OperatorClass.WAITING: 4,
     }
 
 

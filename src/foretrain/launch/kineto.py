@@ -189,8 +189,8 @@ def _busy(events: Sequence[Mapping[str, Any]]) -> list[Busy]:
     for each in kernels or operators:
         # A kernel is what the operator is that called it; kernels of compilers have names alone.
         caller = called.get(_id(each), each) if kernels else each
-        by_name = _kind(each["name"])
-        kind = _kind(caller["name"]) if by_name is OperatorClass.OTHER else by_name
+        kind = _kind(caller["name"])
+        kind = _kind(each["name"]) if kind is OperatorClass.OTHER else kind
         inside = any(start <= caller["ts"] <= end for start, end in updates)
         if inside and kind is not OperatorClass.EXCHANGES:
             kind = OperatorClass.UPDATE
