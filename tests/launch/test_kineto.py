@@ -141,6 +141,9 @@ def test_a_recorded_trace_says_what_two_steps_of_a_decoder_were_spent_on():
         ({"traceEvents": []}, "names no steps"),
         (trace(), "no operators and no kernels"),
         ({"traceEvents": [7, {"ph": "X"}, {"ph": "X", "ts": "1", "dur": 2}]}, "names no steps"),
+        (trace(steps=((0.0, float("nan")),)), "names no steps"),
+        (trace(steps=((5.0, 5.0), (6.0, 1.0), (float("-inf"), 1.0))), "names no steps"),
+        (trace(event("gemm", 1, float("inf"))), "no operators and no kernels"),
     ],
 )
 def test_a_trace_without_steps_or_kernels_is_refused(document, told):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from heapq import heappop, heappush
 from itertools import pairwise
+from math import inf, isfinite
 from statistics import fmean
 from typing import Any, Final
 
@@ -150,8 +151,9 @@ def _is_complete(event: object) -> bool:
     return (
         isinstance(event, Mapping)
         and event.get("ph") == "X"
-        and isinstance(event.get("ts"), int | float)
-        and isinstance(event.get("dur"), int | float)
+        and all(isinstance(event.get(name), int | float) for name in ("ts", "dur"))
+        and isfinite(event["ts"])
+        and 0 < event["dur"] < inf
         and isinstance(event.get("name"), str)
     )
 
