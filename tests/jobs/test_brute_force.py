@@ -1,7 +1,7 @@
 """Tiny cases, where the best schedule is found by trying all of them."""
 
 from functools import cache
-from itertools import combinations, permutations, product
+from itertools import combinations, pairwise, permutations, product
 from math import fsum, prod
 
 import pytest
@@ -145,3 +145,59 @@ def played(order, ends, lengths):
     return fsum(
         when for when, end, length in zip(ended, ends, lengths, strict=True) if end == length
     )
+
+
+EARLY = {
+    "E1": ([(10.0, ()), (20.0, ((1.0, 0.9),))], 14.9, 13.0),
+    "E2": ([(3.0, ((1.0, 0.5),)), (2.0, ())], 4.5, 4.5),
+    "E3": ([(10.0, ((1.0, 0.8),)), (4.0, ()), (6.0, ((2.0, 0.5),))], 15.2, 12.6),
+    "E4": ([(8.0, ((1.0, 0.75),)), (8.0, ((1.0, 0.75),)), (5.0, ())], 15.1875, 12.1875),
+    "E5": ([(4.0, ((1.0, 0.9),)), (5.0, ())], 6.7, 5.9),
+}
+"""Jobs by what they want to do and when they end early with which chance; the sum of the times of
+successful jobs under shortest expected processing time first, and the least there is."""
+
+
+def chances(job):
+    """Seconds after which a job ends, and the chance of that."""
+    length, early = job
+    return [*early, (length, 1.0 - fsum(chance for _, chance in early))]
+
+
+def knows(jobs):
+    """The hazard that tells these jobs apart by their lengths."""
+    lengths = sorted({length for length, _ in jobs})
+    early = dict(jobs)
+    return Hazard(
+        failing=Survival(),
+        bounds=tuple((low + high) / 2.0 for low, high in pairwise(lengths)),
+        leaving=tuple(
+            Survival(
+                tuple(at / length for at, _ in early[length]),
+                tuple(1.0 - chance for _, chance in early[length]),
+            )
+            for length in lengths
+        ),
+    )
+
+
+@pytest.mark.parametrize("name", EARLY)
+def test_worked_cases_of_early_ends(name):
+    """Source: yao2022; the least was found by dynamic programming over all preemptive policies."""
+    jobs, shortest, least = EARLY[name]
+    lengths = [length for length, _ in jobs]
+    combined = [
+        (prod(chance for _, chance in fate), [end for end, _ in fate])
+        for fate in product(*(chances(each) for each in jobs))
+    ]
+    expected = {
+        order: fsum(chance * successes(order, ends, lengths) for chance, ends in combined)
+        for order in permutations(range(len(jobs)))
+    }
+    means = [fsum(end * chance for end, chance in chances(each)) for each in jobs]
+    by_mean = tuple(sorted(range(len(jobs)), key=lambda place: (means[place], lengths[place])))
+    assert expected[by_mean] == pytest.approx(shortest)
+    order = aware(lambda devices: knows(jobs), preempts=False)
+    simulated = fsum(chance * played(order, ends, lengths) for chance, ends in combined)
+    assert simulated == pytest.approx(least)
+    assert min(expected.values()) == pytest.approx(least)

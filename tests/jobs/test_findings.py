@@ -27,7 +27,8 @@ def did(response, waiting=0.0, *, low=None, high=None):
     """What a policy did, of which these sentences read nothing else."""
     return PolicyResult(
         mean_response=response, low=low, high=high, p50=0.0, p95=0.0, p99=0.0, quantiles=(),
-        mean_waiting=waiting, median_waiting=0.0, mean_response_finished=None, makespan=0.0,
+        mean_waiting=waiting, median_waiting=0.0, p95_waiting=0.0, mean_response_finished=None,
+        makespan=0.0,
         utilisation=0.0, fragmentation=None, interruptions=0.0, cost=None, jobs=NOBODY,
         groups=(), users=(),
     )  # fmt: skip

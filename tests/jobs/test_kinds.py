@@ -80,11 +80,17 @@ def test_of_a_kind_that_is_not_there_nothing_is_free_and_nothing_fits():
     assert pool.free(("h100",)) == 0
     assert pool.free(("h100", "k80")) == 4
     assert pool.free(()) == 12
-    assert not pool.fits(1, ("h100",), ())
+    assert not pool.has(1, ("h100",))
     assert pool.take(1, ("h100",)) is None
     held = pool.take(1, ("h100", "v100"))
     assert (held.kind, pool.free(()), pool.free(("v100",))) == ("v100", 11, 7)
-    assert pool.fits(8, ("v100",), [held])
-    assert not pool.fits(9, ("v100",), [held])
+    assert not pool.has(8, ("v100",))
+    would = pool.copy()
+    would.give(held)
+    assert would.has(8, ("v100",))
+    assert not would.has(9, ("v100",))
+    pool.give(held)
+    pool.remove(held)
+    assert pool.free(()) == 11
     pool.give(held)
     assert pool.free(()) == 12

@@ -19,7 +19,7 @@ from foretrain.measured.queue_study import Conditions, Placement
 from foretrain.throughput import Amdahl
 
 DEVICES = 6
-OWN_TIMES = {"las"} | {name for name, each in POLICIES.items() if "in rounds" in each.says}
+OWN_TIMES = {"las", "slurm"} | {name for name, each in POLICIES.items() if "in rounds" in each.says}
 """Policies that are told times from outside, such as the ends of levels or the length of rounds."""
 
 EVERY = pytest.mark.parametrize("name", POLICIES)

@@ -12,10 +12,10 @@ from tests.jobs.runs import job, rigid_trace, trace
 from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.admission import Admission, partitioned
+from foretrain.jobs.backfill import BackfillDispatcher
 from foretrain.jobs.nodes import Fragmentation, NodePool, NodeRoom, packed, racks, spread, stranded
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.aware import fifo_max
-from foretrain.jobs.policies.easy import EasyDispatcher
 from foretrain.jobs.policies.fifo import fifo, sjf, srtf
 from foretrain.jobs.policies.gittins import las
 from foretrain.jobs.run import Failures, run
@@ -30,7 +30,7 @@ DISPATCHERS = {
     "sjf": lambda whole: OrderedDispatcher(sjf()),
     "srtf": lambda whole: OrderedDispatcher(srtf()),
     "las": lambda whole: OrderedDispatcher(las((3.0, 12.0))),
-    "easy": lambda whole: EasyDispatcher(),
+    "easy": lambda whole: BackfillDispatcher(),
     "fifo-max": lambda whole: SharedDispatcher(fifo_max(), whole),
 }
 
@@ -92,10 +92,14 @@ def test_what_fits_if_others_leave_can_be_had_when_they_have_left(name, needs, w
     pool = NodePool(RACKED, PLACES[name])
     held = [each for need in needs if (each := pool.take(need, ())) is not None]
     gone = held[::2]
-    fits = pool.fits(wanted, (), gone)
+    would = pool.copy()
+    for each in gone:
+        would.give(each)
+    fits = would.has(wanted, ())
+    assert pool.free(()) == 16 - sum(each.devices for each in held)
     for each in gone:
         pool.give(each)
-    assert (pool.take(wanted, ()) is not None) == fits
+    assert pool.has(wanted, ()) == fits == (pool.take(wanted, ()) is not None)
 
 
 rows = st.lists(
@@ -117,8 +121,8 @@ def test_every_policy_ends_every_job_on_nodes(name, policy, rows):
 def test_free_devices_that_nobody_can_use_are_counted():
     jobs = rigid_trace((0, 10, 3), (0, 10, 3), (0, 10, 3), (0, 10, 3), (0, 10, 4))
     pool = NodePool(RACKED, packed)
-    watched = Fragmentation(OrderedDispatcher(fifo()), pool)
-    Simulation(jobs, pool, watched).run()
+    watched = Fragmentation(pool)
+    Simulation(jobs, pool, OrderedDispatcher(fifo()), observers=[watched]).run()
     assert (watched.free, watched.stranded, watched.stranded_share) == (40.0, 40.0, 1.0)
     assert watched.spanning_share == 0.0
     assert stranded(pool.rooms[0], 4) == 0
@@ -126,8 +130,9 @@ def test_free_devices_that_nobody_can_use_are_counted():
 
 def test_jobs_on_more_nodes_than_they_need_are_counted():
     pool = NodePool(RACKED, spread)
-    watched = Fragmentation(OrderedDispatcher(fifo()), pool)
-    Simulation(rigid_trace((0, 10, 2), (0, 10, 1)), pool, watched).run()
+    watched = Fragmentation(pool)
+    jobs = rigid_trace((0, 10, 2), (0, 10, 1))
+    Simulation(jobs, pool, OrderedDispatcher(fifo()), observers=[watched]).run()
     assert watched.spanning_share == pytest.approx(2 / 3)
 
 

@@ -46,7 +46,7 @@ def test_a_study_says_fleet_jobs_and_how_to_simulate(tmp_path):
 def test_a_target_is_one_time_of_jobs(tmp_path):
     study = read(tmp_path, PLAIN.replace("p95 =", "waiting ="))
     assert study.target == Target(quantity=TargetQuantity.WAITING, seconds=7200.0, most=16)
-    with pytest.raises(InputError, match="needs one of mean, p95 and waiting"):
+    with pytest.raises(InputError, match="needs one of mean, p95, waiting and p95_waiting"):
         read(tmp_path, PLAIN.replace("p95 =", 'mean = "1 h", waiting ='))
 
 

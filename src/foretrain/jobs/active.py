@@ -48,6 +48,8 @@ class Active:
         since: when it goes on with work: later than now while it starts.
         attained: device-seconds up to `charged`.
         running: seconds with devices up to `charged`.
+        anew: what `running` was when it last began from nothing, or after it lost its node: from
+            there its time limit counts.
         charged: when `attained` and `running` were last worked out.
         begun: when it first held devices; None before.
         stops: how often it was interrupted.
@@ -58,8 +60,8 @@ class Active:
     """
 
     __slots__ = (
-        "attained", "begun", "charged", "done", "ending", "held", "job", "left", "rank", "rate",
-        "running", "since", "stops", "until",
+        "anew", "attained", "begun", "charged", "done", "ending", "held", "job", "left", "rank",
+        "rate", "running", "since", "stops", "until",
     )  # fmt: skip
 
     def __init__(self, job: Job, rank: int) -> None:
@@ -71,6 +73,7 @@ class Active:
         self.since = job.arrival
         self.attained = 0.0
         self.running = 0.0
+        self.anew = 0.0
         self.charged = job.arrival
         self.begun: float | None = None
         self.stops = 0

@@ -53,6 +53,7 @@ class _Sizing:
             TargetQuantity.MEAN: result.mean_response,
             TargetQuantity.P95: result.p95,
             TargetQuantity.WAITING: result.mean_waiting,
+            TargetQuantity.P95_WAITING: result.p95_waiting,
         }
         return values[self.target.quantity]
 

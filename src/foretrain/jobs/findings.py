@@ -209,5 +209,6 @@ TARGETS = {
     "mean": "mean response",
     "p95": "response of 95 % of the jobs",
     "waiting": "mean waiting time",
+    "p95_waiting": "waiting time of 95 % of the jobs",
 }
 """What a target is about, in a sentence."""

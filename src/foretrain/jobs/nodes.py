@@ -5,20 +5,30 @@ Fragmentation: free devices that nobody who waits can use, and jobs that span no
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from math import ceil
 
 from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.jobs.active import Active, HeldDevices
-from foretrain.jobs.simulation import Dispatcher, Simulation
 
 Places = list[tuple[int, int]]
 """Nodes and how many devices on each."""
 
-Place = Callable[["NodeRoom", int], Places]
-"""Where a job's devices should lie; nothing where they must not lie so."""
+Place = Callable[["NodeRoom", int, int], Places]
+"""Where a job's devices should lie, among nodes of a set; nothing where they must not lie so."""
+
+ALL = -1
+"""The set of all nodes: a set is a whole number of which the bits of its nodes are 1."""
+
+
+def nodes_of(among: int) -> Iterator[int]:
+    """The nodes of a set, ascending."""
+    while among:
+        least = among & -among
+        yield least.bit_length() - 1
+        among ^= least
 
 
 class NodeRoom:
@@ -28,6 +38,8 @@ class NodeRoom:
         group: the nodes.
         first: number of the first of them; numbers go on from kind to kind.
         free: devices of each node that nobody holds, by number; none for a node that is down.
+        by_free: the set of the nodes with so many free devices, from none to all of a node.
+        left: free devices of all nodes.
     """
 
     def __init__(self, group: Nodes, first: int) -> None:
@@ -35,8 +47,8 @@ class NodeRoom:
         self.first = first
         numbers = range(first, first + group.count)
         self.free = dict.fromkeys(numbers, group.devices)
-        self.by_free: list[list[int]] = [[] for _ in range(group.devices + 1)]
-        self.by_free[-1].extend(numbers)
+        self.by_free = [0] * (group.devices + 1)
+        self.by_free[-1] = ((1 << group.count) - 1) << first
         self.left = group.count * group.devices
 
     def set(self, node: int, free: int) -> None:
@@ -44,57 +56,86 @@ class NodeRoom:
         self.drop(node)
         self.free[node] = free
         self.left += free
-        insort(self.by_free[free], node)
+        self.by_free[free] ^= 1 << node
 
     def drop(self, node: int) -> None:
         """A node is no longer there."""
         free = self.free.pop(node, None)
         if free is not None:
             self.left -= free
-            alike = self.by_free[free]
-            del alike[bisect_left(alike, node)]
+            self.by_free[free] ^= 1 << node
+
+    def give(self, places: Iterable[tuple[int, int]], sign: int = 1) -> None:
+        """Devices back on some nodes, or taken where the sign is -1."""
+        by_free, free = self.by_free, self.free
+        for node, devices in places:
+            before, bit = free[node], 1 << node
+            after = before + sign * devices
+            by_free[before] ^= bit
+            by_free[after] ^= bit
+            free[node] = after
+            self.left += sign * devices
+
+    def copy(self) -> NodeRoom:
+        """The same nodes, to see what would be."""
+        other = copy(self)
+        other.free = dict(self.free)
+        other.by_free = list(self.by_free)
+        return other
 
     def rack(self, node: int) -> int:
         """Number of the rack of a node; all are in one where racks do not matter."""
         return (node - self.first) // self.group.rack if self.group.rack else 0
 
-    def fullest(self, devices: int) -> int | None:
+    def fullest(self, devices: int, among: int) -> int | None:
         """Of the nodes with so many free devices the first with fewest; None where none has."""
-        return next((alike[0] for alike in self.by_free[devices:] if alike), None)
+        for alike in self.by_free[devices:]:
+            if alike & among:
+                return next(nodes_of(alike & among))
+        return None
 
-    def emptiest(self) -> list[int]:
+    def emptiest(self, among: int) -> list[int]:
         """Nodes with free devices, those with most first."""
-        return [node for alike in reversed(self.by_free[1:]) for node in alike]
+        return [node for alike in reversed(self.by_free[1:]) for node in nodes_of(alike & among)]
 
 
-def packed(room: NodeRoom, devices: int) -> Places:
+def packed(room: NodeRoom, devices: int, among: int = ALL) -> Places:
     """On as few nodes as the devices need, what is left of them on the fullest that has enough.
 
     Who finds no such nodes waits, though devices may be free.
 
     Source: jeon2019, section 2.3: locality before waiting time.
     """
-    size = room.group.devices
+    size, by_free = room.group.devices, room.by_free
     whole, rest = divmod(devices, size)
-    if len(room.by_free[size]) < whole:
-        return []
-    places = [(node, size) for node in room.by_free[size][:whole]]
-    if rest:
-        others = (alike for alike in room.by_free[rest:size] if alike)
-        node = next((alike[0] for alike in others), None)
-        if node is None:
-            node = next(iter(room.by_free[size][whole:]), None)
-        if node is None:
+    full = by_free[size] & among
+    places: Places = []
+    if whole:
+        if full.bit_count() < whole:
             return []
-        places.append((node, rest))
+        for _ in range(whole):
+            least = full & -full
+            places.append((least.bit_length() - 1, size))
+            full ^= least
+    if rest:
+        for free in range(rest, size):
+            some = by_free[free] & among
+            if some:
+                break
+        else:
+            some = full
+        if not some:
+            return []
+        places.append(((some & -some).bit_length() - 1, rest))
     return places
 
 
-def spread(room: NodeRoom, devices: int) -> Places:
+def spread(room: NodeRoom, devices: int, among: int = ALL) -> Places:
     """On as many nodes as the devices can be on, turn by turn, the emptiest nodes first."""
-    if devices > room.left:
+    emptiest = room.emptiest(among)
+    if devices > sum(room.free[node] for node in emptiest):
         return []
-    order = room.emptiest()[:devices]
+    order = emptiest[:devices]
     given: Counter[int] = Counter()
     while devices:
         for node in [node for node in order if given[node] < room.free[node]][:devices]:
@@ -103,20 +144,21 @@ def spread(room: NodeRoom, devices: int) -> Places:
     return sorted(given.items())
 
 
-def racks(room: NodeRoom, devices: int) -> Places:
+def racks(room: NodeRoom, devices: int, among: int = ALL) -> Places:
     """On one node if any has enough, else in one rack, else on as few racks as can be.
 
     Of racks that have enough the fullest is taken; within one the emptiest nodes come first.
 
     Source: gu2019, section 3.3: jobs are consolidated, as far as that does not make them wait.
     """
-    if devices > room.left:
-        return []
-    node = room.fullest(devices) if devices <= room.group.devices else None
+    node = room.fullest(devices, among) if devices <= room.group.devices else None
     if node is not None:
         return [(node, devices)]
+    emptiest = room.emptiest(among)
+    if devices > sum(room.free[each] for each in emptiest):
+        return []
     nodes: dict[int, list[int]] = {}
-    for each in room.emptiest():
+    for each in emptiest:
         nodes.setdefault(room.rack(each), []).append(each)
     left = {rack: sum(room.free[each] for each in mine) for rack, mine in nodes.items()}
     enough = [(count, rack) for rack, count in left.items() if count >= devices]
@@ -135,6 +177,7 @@ class NodePool:
     """Devices that are told apart by node; a job gets all of one kind, where a placement says.
 
     Attributes:
+        rooms: the nodes of each kind.
         count: nodes.
         down: devices of nodes that are down, by kind; another object after every change.
     """
@@ -146,35 +189,63 @@ class NodePool:
         for group in fleet.nodes:
             self._rooms[group.kind] = NodeRoom(group, first)
             first += group.count
+        self.rooms: Sequence[NodeRoom] = tuple(self._rooms.values())
         self.count = first
         self.down: Mapping[str, int] = {}
 
-    @property
-    def rooms(self) -> Sequence[NodeRoom]:
-        """The nodes of each kind."""
-        return tuple(self._rooms.values())
-
     def free(self, kinds: tuple[str, ...]) -> float:
         """Free devices of some kinds; of all where none is named."""
-        return sum(self._rooms[kind].left for kind in kinds or self._rooms if kind in self._rooms)
+        return sum(room.left for room in self._of(kinds))
 
-    def fits(self, devices: float, kinds: tuple[str, ...], freed: Sequence[HeldDevices]) -> bool:
-        """Whether a job could be placed if some jobs gave their devices back."""
-        for held in freed:
-            self.give(held)
-        fits = any(self._place(room, int(devices)) for room in self._of(kinds))
-        for held in freed:
-            self._remove(held)
-        return fits
+    def has(self, devices: float, kinds: tuple[str, ...], *, among: int = ALL) -> bool:
+        """Whether a job could be placed."""
+        for room in self._of(kinds):
+            if room.left >= devices and self._place(room, int(devices), among):
+                return True
+        return False
 
-    def take(self, devices: float, kinds: tuple[str, ...]) -> HeldDevices | None:
+    def enough(
+        self, devices: float, kinds: tuple[str, ...], held: Iterable[HeldDevices]
+    ) -> int | None:
+        """How many of some jobs must give their devices back until a job could be placed."""
+        mine = self._of(kinds)
+        if self._place is packed and all(devices <= room.group.devices for room in mine):
+            return _until_a_node_has(devices, {room.group.kind: room for room in mine}, held)
+        given: list[HeldDevices] = []
+        found = None
+        for each in held:
+            self.give(each)
+            given.append(each)
+            if self.has(devices, kinds):
+                found = len(given)
+                break
+        for each in given:
+            self.remove(each)
+        return found
+
+    def take(
+        self, devices: float, kinds: tuple[str, ...], *, among: int = ALL
+    ) -> HeldDevices | None:
         """Devices of one kind for a job, or None where they cannot be placed."""
         assert devices == int(devices), f"{devices} devices cannot be placed on nodes"
         for room in self._of(kinds):
-            places = self._place(room, int(devices))
+            places = self._place(room, int(devices), among) if room.left >= devices else ()
             if places:
                 held = HeldDevices(room.group.kind, devices, len(places), tuple(places))
-                self._remove(held)
+                self.remove(held)
+                return held
+        return None
+
+    def take_whole(
+        self, devices: int, kinds: tuple[str, ...], *, among: int = ALL
+    ) -> HeldDevices | None:
+        """Devices on nodes that a job has to itself; None where there are no such nodes."""
+        for room in self._of(kinds):
+            size = room.group.devices
+            places = packed(room, ceil(devices / size) * size, among)
+            if places:
+                held = HeldDevices(room.group.kind, devices, len(places), tuple(places))
+                self.remove(held)
                 return held
         return None
 
@@ -183,14 +254,19 @@ class NodePool:
         free = self._rooms[held.kind].free
         there = all(free.get(node, 0) >= devices for node, devices in held.places)
         if there:
-            self._remove(held)
+            self.remove(held)
         return there
 
     def give(self, held: HeldDevices) -> None:
         """Devices back."""
-        room = self._rooms[held.kind]
-        for node, devices in held.places:
-            room.set(node, room.free[node] + devices)
+        self._rooms[held.kind].give(held.places)
+
+    def copy(self) -> NodePool:
+        """The same nodes."""
+        other = copy(self)
+        other._rooms = {kind: room.copy() for kind, room in self._rooms.items()}
+        other.rooms = tuple(other._rooms.values())
+        return other
 
     def close(self, node: int) -> None:
         """A node is down; nobody may hold any of its devices."""
@@ -209,13 +285,14 @@ class NodePool:
         groups = ((room.group, room.group.count - len(room.free)) for room in self.rooms)
         self.down = {group.kind: count * group.devices for group, count in groups if count}
 
-    def _remove(self, held: HeldDevices) -> None:
-        room = self._rooms[held.kind]
-        for node, devices in held.places:
-            room.set(node, room.free[node] - devices)
+    def remove(self, held: HeldDevices) -> None:
+        """Devices that were given are held again."""
+        self._rooms[held.kind].give(held.places, -1)
 
-    def _of(self, kinds: tuple[str, ...]) -> list[NodeRoom]:
-        return [self._rooms[kind] for kind in kinds or self._rooms if kind in self._rooms]
+    def _of(self, kinds: tuple[str, ...]) -> Sequence[NodeRoom]:
+        if not kinds:
+            return self.rooms
+        return [self._rooms[kind] for kind in kinds if kind in self._rooms]
 
     def _home(self, node: int) -> NodeRoom:
         return next(
@@ -223,23 +300,39 @@ class NodePool:
         )
 
 
+def _until_a_node_has(
+    devices: float, rooms: Mapping[str, NodeRoom], held: Iterable[HeldDevices]
+) -> int | None:
+    """How many jobs must give their devices back until one node has so many: nothing is moved."""
+    freed: defaultdict[int, int] = defaultdict(int)
+    for count, each in enumerate(held, start=1):
+        room = rooms.get(each.kind)
+        for node, more in each.places if room else ():
+            freed[node] += more
+            if room and room.free[node] + freed[node] >= devices:
+                return count
+    return None
+
+
 class Fragmentation:
-    """Notes, after each decision of a dispatcher, how badly free and held devices lie.
+    """An observer that notes how badly free and held devices lie.
 
     Attributes:
         free: device-seconds that nobody held while jobs waited.
         stranded: of these, on nodes with fewer free devices than any job needs that waits.
         held: device-seconds that jobs held.
         spanning: of these, by jobs on more nodes than they need.
+
+    It looks once for every instant, at what that left behind, and counts what changes in it.
     """
 
-    def __init__(self, dispatcher: Dispatcher, pool: NodePool) -> None:
+    def __init__(self, pool: NodePool) -> None:
         self.free = self.stranded = self.held = self.spanning = 0.0
-        self._dispatcher = dispatcher
         self._pool = pool
-        self._there: dict[int, Active] = {}
+        self._sizes = {room.group.kind: room.group.devices for room in pool.rooms}
+        self._needs: Counter[int] = Counter()
+        self._holds = self._spans = 0.0
         self._since = 0.0
-        self._rates = (0.0, 0.0, 0.0, 0.0)
 
     @property
     def stranded_share(self) -> float:
@@ -251,38 +344,51 @@ class Fragmentation:
         """Share of held devices that belong to a job on more nodes than it needs, over time."""
         return self.spanning / self.held if self.held else 0.0
 
-    def arrive(self, active: Active, simulation: Simulation) -> None:
-        """A job has come."""
-        self._there[active.rank] = active
-        self._dispatcher.arrive(active, simulation)
+    def come(self, now: float, active: Active) -> None:
+        """A job has come, and waits."""
+        self._look(now)
+        self._needs[active.job.devices] += 1
 
-    def leave(self, active: Active, simulation: Simulation) -> None:
-        """A job has ended."""
-        del self._there[active.rank]
-        self._dispatcher.leave(active, simulation)
+    def hold(self, now: float, active: Active) -> None:
+        """A job has got devices."""
+        self._look(now)
+        held = active.held
+        assert held is not None, "who holds devices holds some"
+        self._needs[active.job.devices] -= 1
+        self._holds += held.devices
+        self._spans += held.devices * self._is_spread(held)
 
-    def decide(self, simulation: Simulation) -> None:
-        """Let the dispatcher decide, and note what comes of it."""
-        lasted, self._since = simulation.now - self._since, simulation.now
-        sums = (self.free, self.stranded, self.held, self.spanning)
-        self.free, self.stranded, self.held, self.spanning = (
-            total + rate * lasted for total, rate in zip(sums, self._rates, strict=True)
-        )
-        self._dispatcher.decide(simulation)
-        needs = [each.job.devices for each in self._there.values() if each.held is None]
-        held = [each.held for each in self._there.values() if each.held is not None]
-        sizes = {room.group.kind: room.group.devices for room in self._pool.rooms}
-        self._rates = (
-            self._pool.free(()) if needs else 0.0,
-            sum(stranded(room, min(needs)) for room in self._pool.rooms) if needs else 0.0,
-            sum(each.devices for each in held),
-            sum(
-                each.devices for each in held if each.nodes > ceil(each.devices / sizes[each.kind])
-            ),
-        )
+    def give(self, now: float, active: Active) -> None:
+        """A job is about to give its devices back, and may wait again."""
+        self._look(now)
+        held = active.held
+        assert held is not None, "who gives devices back has some"
+        self._needs[active.job.devices] += 1
+        self._holds -= held.devices
+        self._spans -= held.devices * self._is_spread(held)
+
+    def end(self, now: float, active: Active) -> None:
+        """A job has ended, and waits for nothing."""
+        self._needs[active.job.devices] -= 1
+
+    def _look(self, now: float) -> None:
+        """Before the first change of an instant: what has been since the last one."""
+        lasted = now - self._since
+        if lasted <= 0:
+            return
+        self._since = now
+        self.held += self._holds * lasted
+        self.spanning += self._spans * lasted
+        least = min((need for need, jobs in self._needs.items() if jobs > 0), default=0)
+        if least:
+            self.free += self._pool.free(()) * lasted
+            self.stranded += sum(stranded(room, least) for room in self._pool.rooms) * lasted
+
+    def _is_spread(self, held: HeldDevices) -> bool:
+        return held.nodes > ceil(held.devices / self._sizes[held.kind])
 
 
 def stranded(room: NodeRoom, need: int) -> int:
     """Free devices on nodes with fewer than a job needs, or than a node has if it needs more."""
     least = min(need, room.group.devices)
-    return sum(free * len(nodes) for free, nodes in enumerate(room.by_free[:least]))
+    return sum(free * alike.bit_count() for free, alike in enumerate(room.by_free[:least]))

@@ -19,10 +19,13 @@ from heapq import heappop, heappush
 from math import inf, isclose
 
 from foretrain.jobs.active import Active, HeldDevices
+from foretrain.jobs.limits import Lane, Limits
+from foretrain.jobs.pool import Pool
 from foretrain.jobs.simulation import Simulation
+from foretrain.measured.job import Job
 
-Need = tuple[int, tuple[str, ...]]
-"""Devices and kinds: jobs of equal needs start in their order."""
+Need = tuple[int, tuple[str, ...], Lane]
+"""Devices, kinds and limits: jobs of equal needs start in their order."""
 
 Turn = tuple[int, int]
 """Whether a job waits, and its place among those of equal key that do as it does."""
@@ -63,10 +66,14 @@ class Ordering:
 
 
 class OrderedDispatcher:
-    """Starts and interrupts jobs in an order."""
+    """Starts and interrupts jobs in an order.
+
+    Whom a limit keeps from starting stands in nobody's way, and nobody is stopped for it.
+    """
 
     def __init__(self, order: Ordering) -> None:
         self._order = order
+        self._limits = Limits(())
         self._waiting: Heaps = {}
         self._stopped: Heaps = {}
         self._running: list[Place] = []
@@ -79,6 +86,7 @@ class OrderedDispatcher:
 
     def arrive(self, active: Active, simulation: Simulation) -> None:
         """A job has come, or comes again after a failure: it waits."""
+        self._limits = simulation.limits
         again = active.begun is not None
         self._wait(active, self._turn(active, waits=True, first=again), now=simulation.now)
 
@@ -90,12 +98,31 @@ class OrderedDispatcher:
 
     def decide(self, simulation: Simulation) -> None:
         """Start every job that the jobs before it leave devices for, the first one first."""
-        looked, pool = self._looked, simulation.pool
         # Jobs whose keys have changed go to their new places. In a queue that is the last one, also
         # behind those that wait, who may have their devices now; whoever is left those goes on.
-        for _, _, active in self._drop_fallen(simulation):
-            self._run(active, self._turn(active, waits=self._order.queues), simulation)
-        if pool.free(()) > self._free:
+        if self._fallen:
+            for _, _, active in self._drop_fallen(simulation):
+                self._run(active, self._turn(active, waits=self._order.queues), simulation)
+        if self._waiting:
+            self._serve(simulation)
+        # The instant is over: who was stopped waits, at the key that a waiting job has. That is not
+        # below the one that it had, or two jobs would stop each other for ever.
+        if self._stopped:
+            stopped = sorted(place for heap in self._stopped.values() for place in heap)
+            for key, turn, active in reversed(stopped):
+                place = turn if turn[0] else self._turn(active, waits=True, first=True)
+                self._wait(active, place, now=simulation.now, least=key)
+            self._stopped.clear()
+        if self._fallen:
+            for _, _, active in self._drop_fallen(simulation):
+                self._run(active, self._turn(active), simulation)
+            self._fallen.clear()
+        self._free = simulation.pool.free(())
+
+    def _serve(self, simulation: Simulation) -> None:
+        """Start those that wait, as long as the first of them may start."""
+        looked = self._looked
+        if simulation.pool.free(()) > self._free:
             looked.clear()
         while heads := [
             heap[0]
@@ -105,20 +132,9 @@ class OrderedDispatcher:
         ]:
             head = min(heads)
             if not self._start(head, simulation):
-                if not self._order.skips:
+                if not self._order.skips and self._allowed(head[2]):
                     break
-                looked.add(_need(head))
-        # The instant is over: who was stopped waits, at the key that a waiting job has. That is not
-        # below the one that it had, or two jobs would stop each other for ever.
-        stopped = sorted((place for heap in self._stopped.values() for place in heap), reverse=True)
-        for key, turn, active in stopped:
-            place = turn if turn[0] else self._turn(active, waits=True, first=True)
-            self._wait(active, place, now=simulation.now, least=key)
-        self._stopped.clear()
-        for _, _, active in self._drop_fallen(simulation):
-            self._run(active, self._turn(active), simulation)
-        self._fallen.clear()
-        self._free = pool.free(())
+                looked.add(self._need(head))
 
     def _start(self, head: Place, simulation: Simulation) -> bool:
         """Start the first job of a heap, if need be in place of jobs after it."""
@@ -127,7 +143,8 @@ class OrderedDispatcher:
         if simulation.start(active, job.devices, job.kinds):
             self._unqueue(head)
         else:
-            victims = self._victims(head, simulation) if self._order.preempts else ()
+            may = self._order.preempts and self._allowed(active)
+            victims = self._victims(head, simulation) if may else ()
             if not victims:
                 return False
             self._unqueue(head)
@@ -152,32 +169,19 @@ class OrderedDispatcher:
         job, pool = active.job, simulation.pool
         # Added as for running jobs, so that equal keys stay equal and turns decide.
         first = (key + simulation.now if self._order.falls else key, turn)
-        victims: list[Active] = []
-        freed: list[HeldDevices] = []
-        lacking = job.devices - pool.free(job.kinds)
+        behind: list[tuple[Active, HeldDevices]] = []
         for later, place, running in reversed(self._running):
             if (later, place) < first:
-                return ()
-            held = running.held
-            assert held is not None
-            if not running.job.preemptible or (job.kinds and held.kind not in job.kinds):
-                continue
-            victims.append(running)
-            freed.append(held)
-            lacking -= held.devices
-            if lacking <= 0 and pool.fits(job.devices, job.kinds, freed):
                 break
-        else:
+            held = running.held
+            if held is None or not running.job.preemptible:
+                continue
+            if not job.kinds or held.kind in job.kinds:
+                behind.append((running, held))
+        if pool.free(job.kinds) + sum(held.devices for _, held in behind) < job.devices:
             return ()
-        # What is freed beyond the need is left to them, the first one first.
-        for victim in reversed(tuple(victims)):
-            held = victim.held
-            if held is not None and held.devices <= -lacking:
-                others = [each for each in victims if each is not victim]
-                freed = [each.held for each in others if each.held is not None]
-                if pool.fits(job.devices, job.kinds, freed):
-                    victims, lacking = others, lacking + held.devices
-        return victims
+        count = pool.enough(job.devices, job.kinds, (held for _, held in behind))
+        return _spared(behind[:count], job, pool) if count else ()
 
     def _wait(self, active: Active, turn: Turn, *, now: float, least: float = -inf) -> None:
         """Enter a job among the waiting, at its key or at the one that it had if that is higher."""
@@ -187,13 +191,14 @@ class OrderedDispatcher:
         self._queue(self._waiting, (key, turn, active))
 
     def _queue(self, heaps: Heaps, place: Place) -> None:
-        heap = heaps.setdefault(_need(place), [])
+        need = self._need(place)
+        heap = heaps.setdefault(need, [])
         heappush(heap, place)
         if heap[0] is place:
-            self._looked.discard(_need(place))
+            self._looked.discard(need)
 
     def _unqueue(self, head: Place) -> None:
-        need = _need(head)
+        need = self._need(head)
         for heaps in (self._waiting, self._stopped):
             if need in heaps and heaps[need][0] is head:
                 heappop(heaps[need])
@@ -239,7 +244,32 @@ class OrderedDispatcher:
             simulation.cancel(change)
         return place
 
+    def _need(self, place: Place) -> Need:
+        job = place[2].job
+        return job.devices, job.kinds, self._limits.lane(job) if self._limits else ()
 
-def _need(place: Place) -> Need:
-    job = place[2].job
-    return job.devices, job.kinds
+    def _allowed(self, active: Active) -> bool:
+        """Whether no limit keeps a job from starting."""
+        return not self._limits or self._limits.allow(active, active.job.devices)
+
+
+def _spared(
+    victims: Sequence[tuple[Active, HeldDevices]], job: Job, pool: Pool
+) -> Sequence[Active]:
+    """Those of the victims that must stop: what is freed beyond the need is left to them.
+
+    The first one first. They give their devices back for a moment, to see what would be free.
+    """
+    for _, held in victims:
+        pool.give(held)
+    stopped: list[tuple[Active, HeldDevices]] = []
+    for victim, held in reversed(victims):
+        if held.devices <= pool.free(job.kinds) - job.devices:
+            pool.remove(held)
+            if pool.has(job.devices, job.kinds):
+                continue
+            pool.give(held)
+        stopped.append((victim, held))
+    for _, held in stopped:
+        pool.remove(held)
+    return [victim for victim, _ in reversed(stopped)]

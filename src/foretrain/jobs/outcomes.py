@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from math import fsum, isclose, nan
 from operator import itemgetter
+from typing import Protocol
 
 from foretrain.jobs.active import Active
 from foretrain.jobs.result import History, Span
@@ -27,6 +28,8 @@ class Outcomes:
         attained: device-seconds that each held.
         held: seconds during which each held devices.
         stops: how often each was interrupted.
+        killed: places of those that were ended early: by a time limit, or for another job.
+        cancelled: places of those that were given up before they began.
         fragmentation: share of free devices that no job that waits can use; None if not seen.
         waiting: jobs that have come and not ended.
         last: when something last changed.
@@ -41,6 +44,8 @@ class Outcomes:
         self.attained = array("d", [0.0]) * count
         self.held = array("d", [0.0]) * count
         self.stops = array("l", [0]) * count
+        self.killed: set[int] = set()
+        self.cancelled: set[int] = set()
         self.fragmentation: float | None = None
         self.waiting = 0
         self.last = 0.0
@@ -79,6 +84,15 @@ class Outcomes:
         self.held[rank] = active.running
         self.stops[rank] = active.stops
 
+    def cancel(self, now: float, active: Active) -> None:
+        """A job that never began is given up."""
+        assert active.begun is None, f"{active.job.name} has begun"
+        self._there += self.waiting * (now - self._came)
+        self._came = self.last = now
+        self.waiting -= 1
+        self.ended[active.rank] = now
+        self.cancelled.add(active.rank)
+
     def check(self) -> None:
         """Whether the books balance: Little's law, device-seconds, and no job lost.
 
@@ -91,6 +105,26 @@ class Outcomes:
         assert isclose(self._there, responses, rel_tol=ROUNDING, abs_tol=1e-6), "Little's law"
         held = fsum(self.attained)
         assert isclose(self._sum, held, rel_tol=ROUNDING, abs_tol=1e-6), "device-seconds"
+
+
+class Observer(Protocol):
+    """Who is told of every change, before the next one."""
+
+    def come(self, now: float, active: Active) -> None:
+        """A job has come."""
+        ...
+
+    def hold(self, now: float, active: Active) -> None:
+        """A job has got devices."""
+        ...
+
+    def give(self, now: float, active: Active) -> None:
+        """A job is about to give its devices back."""
+        ...
+
+    def end(self, now: float, active: Active) -> None:
+        """A job has ended."""
+        ...
 
 
 SPANS = 60
@@ -111,7 +145,7 @@ class Watch:
         self._since: dict[int, float] = {}
         self._spans: list[Span] = []
 
-    def come(self, now: float) -> None:
+    def come(self, now: float, active: Active) -> None:
         """A job has come."""
         self._changes.append((now, 0.0, 1))
 
@@ -130,7 +164,7 @@ class Watch:
             self._spans.append(Span(job=active.job.name, start=begun, end=now, devices=devices))
         self._changes.append((now, -devices, 1))
 
-    def end(self, now: float) -> None:
+    def end(self, now: float, active: Active) -> None:
         """A job has ended."""
         self._changes.append((now, 0.0, -1))
 

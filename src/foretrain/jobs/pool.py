@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from copy import copy
 from math import ceil
 from typing import Protocol
 
@@ -25,8 +26,25 @@ class Pool(Protocol):
         """Free devices of some kinds; of all where none is named."""
         ...
 
-    def fits(self, devices: float, kinds: tuple[str, ...], freed: Sequence[HeldDevices]) -> bool:
-        """Whether a job could have devices if some jobs gave theirs back."""
+    def has(self, devices: float, kinds: tuple[str, ...]) -> bool:
+        """Whether a job could have devices now."""
+        ...
+
+    def enough(
+        self, devices: float, kinds: tuple[str, ...], held: Iterable[HeldDevices]
+    ) -> int | None:
+        """How many of some jobs must give devices back, in turn, until a job could have its own.
+
+        None where all of them are too few.
+        """
+        ...
+
+    def remove(self, held: HeldDevices) -> None:
+        """Undo a `give`."""
+        ...
+
+    def copy(self) -> Pool:
+        """The same devices, of which some may be given and taken to see what would be."""
         ...
 
     def take(self, devices: float, kinds: tuple[str, ...]) -> HeldDevices | None:
@@ -59,13 +77,34 @@ class CountedPool:
         """Free devices of some kinds; of all where none is named."""
         return sum(self._free.get(kind, 0) for kind in kinds) if kinds else self._left
 
-    def fits(self, devices: float, kinds: tuple[str, ...], freed: Sequence[HeldDevices]) -> bool:
-        """Whether some kind would have enough if some jobs gave their devices back."""
-        return any(
-            self._free.get(kind, 0) + sum(held.devices for held in freed if held.kind == kind)
-            >= devices * (1.0 - ROUNDING)
-            for kind in kinds or self._all
-        )
+    def has(self, devices: float, kinds: tuple[str, ...]) -> bool:
+        """Whether some kind has enough."""
+        least = devices * (1.0 - ROUNDING)
+        return any(self._free.get(kind, 0) >= least for kind in kinds or self._all)
+
+    def enough(
+        self, devices: float, kinds: tuple[str, ...], held: Iterable[HeldDevices]
+    ) -> int | None:
+        """How many of some jobs must give their devices back until a kind has enough."""
+        free = {kind: self._free.get(kind, 0.0) for kind in kinds or self._all}
+        least = devices * (1.0 - ROUNDING)
+        for count, each in enumerate(held, start=1):
+            if each.kind in free:
+                free[each.kind] += each.devices
+                if free[each.kind] >= least:
+                    return count
+        return None
+
+    def remove(self, held: HeldDevices) -> None:
+        """Devices that were given are held again."""
+        self._free[held.kind] -= held.devices
+        self._left -= held.devices
+
+    def copy(self) -> CountedPool:
+        """As many free devices."""
+        other = copy(self)
+        other._free = dict(self._free)
+        return other
 
     def take(self, devices: float, kinds: tuple[str, ...]) -> HeldDevices | None:
         """Devices of one kind for a job, or None where no kind has enough."""

@@ -98,6 +98,7 @@ KEPT: Final = {
     "mean": "a mean response",
     "p95": "95 % of the responses",
     "waiting": "a mean waiting time",
+    "p95_waiting": "95 % of the waiting times",
 }
 """What a target is about, in a heading."""
 

@@ -73,6 +73,7 @@ class PolicyResult:
         quantiles: responses that 0, 1, 2 ... 100 % of the jobs stay below or reach, seconds.
         mean_waiting: seconds without devices.
         median_waiting: likewise.
+        p95_waiting: seconds without devices that 95 % of the jobs stay below.
         mean_response_finished: seconds, of jobs that were neither killed nor failed nor stopped;
             None without one.
         makespan: seconds from the first arrival to the last end, mean over seeds.
@@ -100,6 +101,7 @@ class PolicyResult:
         metadata=label("waiting", SECONDS, meaning="mean time without devices", group=TIME)
     )
     median_waiting: float
+    p95_waiting: float
     mean_response_finished: float | None
     makespan: float
     utilisation: float = field(
@@ -302,7 +304,7 @@ class Capacity:
     """What a target needs.
 
     Attributes:
-        quantity: "mean" or "p95" of the response, or mean "waiting".
+        quantity: "mean" or "p95" of the response, mean "waiting" or "p95_waiting".
         seconds: at most.
         load: at which jobs come, over the devices of the study; None for a trace as it is.
         policies: what each needs, the fewest nodes first.

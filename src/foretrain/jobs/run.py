@@ -6,7 +6,7 @@ Where nodes fail, jobs lose their devices and the work since their last checkpoi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, expm1, fsum
 from typing import TYPE_CHECKING
@@ -15,13 +15,15 @@ from foretrain.cluster.mixed import Fleet, NodeFailures
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.admission import Admission, partitioned, room
+from foretrain.jobs.eligible import Eligibility
 from foretrain.jobs.hazard import pace
 from foretrain.jobs.kinds import only_kind
+from foretrain.jobs.limits import Limits
 from foretrain.jobs.nodes import Fragmentation, NodePool, Place, packed, racks, spread
-from foretrain.jobs.outcomes import Outcomes, Watch
+from foretrain.jobs.outcomes import Observer, Outcomes, Watch
 from foretrain.jobs.policies.policy import PolicyInputs
 from foretrain.jobs.policies.table import named
-from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.pool import CountedPool, Pool
 from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.measured.job import End, Job, Trace
 from foretrain.measured.queue_study import Conditions, Placement
@@ -73,18 +75,72 @@ def run(
     over = tuple(job for job in past.jobs if job.end is not End.RUNNING)
     known = replace(past, jobs=over) if 0 < len(over) < len(past.jobs) else past
 
-    def alone(jobs: Trace, part: Fleet) -> Outcomes:
-        check(jobs, part)
-        made = PolicyInputs(fleet=part, past=known, period=asked.period)
-        dispatcher = named(policy).make(made)
-        if asked.admit:
-            dispatcher = Admission(dispatcher, part, most=asked.admit)
-        if asked.placement is Placement.ANY and asked.failures is None:
-            pool = CountedPool(part)
-            return Simulation(jobs, pool, dispatcher, watch=watch).run()
-        return _on_nodes(jobs, part, dispatcher, asked=asked, watch=watch, random=random)
+    pipeline = _Stages(policy=policy, past=known, asked=asked, watch=watch, random=random)
+    return partitioned(trace, fleet, pipeline) if fleet.quota else pipeline(trace, fleet)
 
-    return partitioned(trace, fleet, alone) if fleet.quota else alone(trace, fleet)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stages:
+    """The stages of a scheduler, from a job's coming to its place on nodes.
+
+    | stage | what it decides | where |
+    |---|---|---|
+    | capacity | which nodes are there | `Failures` |
+    | eligibility | what a job waits for before it stands in the queue | `eligible.py` |
+    | admission | how much work is let in | `admission.py` |
+    | priority, selection | who is next, and who may pass | a policy's order or division |
+    | reservation, backfill | who has a future start that others must not touch | `backfill.py` |
+    | preemption | who is stopped for whom | a policy; `Simulation.stop` |
+    | limits | who may not start, whatever a policy says | `limits.py`; `Simulation.start` |
+    | placement | on which nodes | `pool.py`, `nodes.py` |
+
+    A policy is the four in the middle. The others are the same under every policy.
+    """
+
+    policy: str
+    past: Trace
+    asked: Conditions
+    watch: Watch | None
+    random: Generator | None
+
+    def __call__(self, trace: Trace, fleet: Fleet) -> Outcomes:
+        """What becomes of the jobs of a trace."""
+        check(trace, fleet)
+        asked = self.asked
+        observers: list[Observer] = [self.watch] if self.watch else []
+        dispatcher = named(self.policy).make(
+            PolicyInputs(fleet=fleet, past=self.past, period=asked.period, site=asked.site)
+        )
+        if asked.admit:
+            dispatcher = Admission(dispatcher, fleet, most=asked.admit)
+        if any(job.after for job in trace.jobs):
+            eligibility = Eligibility(dispatcher, trace)
+            observers.append(eligibility)
+            dispatcher = eligibility
+        pool, lies = self._pool(fleet)
+        observers += [lies] if lies else []
+        if asked.failures is not None:
+            assert self.random is not None, "failures need a random generator"
+            assert isinstance(pool, NodePool), "what fails is a node"
+            dispatcher = Failures(dispatcher, pool, failing=asked.failures, random=self.random)
+        outcomes = Simulation(
+            trace,
+            pool,
+            dispatcher,
+            observers=observers,
+            limits=Limits((*asked.limits, *asked.site.limits)),
+            grace=asked.grace,
+        ).run()
+        outcomes.fragmentation = lies.stranded_share if lies else None
+        return outcomes
+
+    def _pool(self, fleet: Fleet) -> tuple[Pool, Fragmentation | None]:
+        """Devices, told apart by node where that matters, and who notes how badly they lie."""
+        anywhere = self.asked.placement is Placement.ANY and self.asked.failures is None
+        if anywhere and not named(self.policy).on_nodes:
+            return CountedPool(fleet), None
+        pool = NodePool(fleet, PLACES.get(self.asked.placement, packed))
+        return pool, Fragmentation(pool)
 
 
 def _refuse(trace: Trace, fleet: Fleet, policy: str, *, asked: Conditions) -> None:
@@ -108,27 +164,6 @@ def _refuse(trace: Trace, fleet: Fleet, policy: str, *, asked: Conditions) -> No
 
 
 FLUID = 'leave placement "any" and failures out, or take another policy.'
-
-
-def _on_nodes(
-    trace: Trace,
-    fleet: Fleet,
-    dispatcher: Dispatcher,
-    *,
-    asked: Conditions,
-    watch: Watch | None,
-    random: Generator | None,
-) -> Outcomes:
-    """A run that tells nodes apart, and how badly devices lay in it."""
-    pool = NodePool(fleet, PLACES.get(asked.placement, packed))
-    watched = Fragmentation(dispatcher, pool)
-    outer: Dispatcher = watched
-    if asked.failures is not None:
-        assert random is not None, "failures need a random generator"
-        outer = Failures(watched, pool, failing=asked.failures, random=random)
-    outcomes = Simulation(trace, pool, outer, watch=watch).run()
-    outcomes.fragmentation = watched.stranded_share
-    return outcomes
 
 
 def check(trace: Trace, fleet: Fleet) -> None:
@@ -240,7 +275,7 @@ class Failures:
             undone = max(0.0, simulation.now - active.since) % self._failing.checkpoint
             self.lost += undone * held.devices
             kept = active.done_at(simulation.now) - undone * active.rate
-            simulation.stop(active, done=max(0.0, kept))
+            simulation.stop(active, done=max(0.0, kept), forced=True)
             active.left = None
             self._dispatcher.leave(active, simulation)
             self._dispatcher.arrive(active, simulation)

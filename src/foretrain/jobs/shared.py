@@ -70,7 +70,8 @@ def state_of(
     """What a policy may deal out: left out is what it could not have its way with.
 
     That are nodes that are down; jobs that must not be interrupted, with the devices that they
-    hold; and jobs for which what remains is too little.
+    hold; jobs for which what remains is too little; and jobs that a limit keeps from running beside
+    those that came before them.
 
     Args:
         there: jobs that have come and not ended, the first to come first.
@@ -78,7 +79,7 @@ def state_of(
         simulation: asked for the time and the nodes that are down.
         fewest: devices below which a job cannot run.
     """
-    jobs = tuple(there)
+    jobs = tuple(simulation.limits.together(tuple(there)))
     still = [each for each in jobs if each.held is not None and not each.job.preemptible]
     down = simulation.pool.down
     if not still and not down:

@@ -3,11 +3,14 @@
 It keeps time and books and knows no policy. A dispatcher is told who came and who left, and once
 everything of an instant has happened it decides who starts and who is interrupted; so the order in
 which a trace lists equal times does not matter.
+
+What no policy may do is refused here, once for all of them: `start` asks the limits and the pool,
+`stop` whether a job may be interrupted, and a time limit ends a job whoever started it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf, isnan
 from typing import Protocol
@@ -15,7 +18,8 @@ from typing import Protocol
 from foretrain.errors import InputError
 from foretrain.events import Events
 from foretrain.jobs.active import Active, HeldDevices, Left
-from foretrain.jobs.outcomes import Outcomes, Watch
+from foretrain.jobs.limits import Limits
+from foretrain.jobs.outcomes import Observer, Outcomes
 from foretrain.jobs.pool import Pool
 from foretrain.jobs.progress import Progress, believed
 from foretrain.measured.job import Job, Trace
@@ -75,6 +79,7 @@ class Simulation:
     Attributes:
         pool: free devices.
         outcomes: what became of the jobs so far.
+        limits: what parties may hold at once.
     """
 
     def __init__(
@@ -83,12 +88,27 @@ class Simulation:
         pool: Pool,
         dispatcher: Dispatcher,
         *,
-        watch: Watch | None = None,
+        observers: Sequence[Observer] = (),
         progress: Progress = believed,
+        limits: Limits | None = None,
+        grace: float = inf,
     ) -> None:
+        """A simulation at its beginning.
+
+        Args:
+            trace: the jobs.
+            pool: the devices.
+            dispatcher: who decides.
+            observers: told of every change.
+            progress: how quickly jobs go.
+            limits: of parties; None where devices alone bound them.
+            grace: seconds beyond its estimate after which a job is ended; infinite for never.
+        """
         self.pool = pool
+        self.limits = limits or Limits(())
+        self._grace = grace
         self._progress = progress
-        self._watch = watch
+        self._observers = tuple(observers)
         self.outcomes = Outcomes(trace)
         self._dispatcher = dispatcher
         self._events = Events()
@@ -138,18 +158,23 @@ class Simulation:
             kinds: those allowed; empty for all.
 
         Returns:
-            Whether they could be had.
+            Whether they could be had: limits allow it, and there are so many where they may lie.
+        """
+        if self.limits and not self.limits.allow(active, devices):
+            return False
+        held = self._again(active, devices, kinds) or self.pool.take(devices, kinds)
+        if held is not None:
+            self.hold(active, held)
+        return held is not None
+
+    def hold(self, active: Active, held: HeldDevices) -> None:
+        """Start a waiting job on devices that were taken for it; no limit may keep it from that.
+
+        Args:
+            active: the job.
+            held: the devices.
         """
         now, left = self._events.now, active.left
-        held = None
-        if left is not None and left.when == now and left.held.devices == devices:
-            # It gave devices back in this very instant: the same ones, if they will do.
-            alike = not kinds or left.held.kind in kinds
-            held = left.held if alike and self.pool.again(left.held) else None
-        if held is None:
-            held = self.pool.take(devices, kinds)
-        if held is None:
-            return False
         if active.begun is None:
             active.since = now + active.job.start
         elif left == (now, held):
@@ -162,24 +187,43 @@ class Simulation:
         active.held = held
         if active.begun is None:
             active.begun = now
+        if self.limits:
+            self.limits.hold(active, held.devices)
         self._proceed(active, held)
         self.outcomes.hold(now, held.devices)
-        if self._watch is not None:
-            self._watch.hold(now, active)
-        return True
+        for observer in self._observers:
+            observer.hold(now, active)
 
-    def stop(self, active: Active, *, done: float | None = None) -> None:
+    def _again(self, active: Active, devices: float, kinds: tuple[str, ...]) -> HeldDevices | None:
+        """Of a job that gave devices back in this very instant: the same ones, if they will do."""
+        left = active.left
+        if left is None or left.when != self._events.now or left.held.devices != devices:
+            return None
+        alike = not kinds or left.held.kind in kinds
+        return left.held if alike and self.pool.again(left.held) else None
+
+    def stop(self, active: Active, *, done: float | None = None, forced: bool = False) -> None:
         """Interrupt a running job; it keeps its work and waits.
 
         Args:
             active: the job.
             done: units of work that it keeps, at most what it did; None for all of that.
+            forced: whether its node is gone; no policy may stop a job that must not be.
         """
+        assert forced or active.job.preemptible, f"{active.job.name} must not be interrupted"
         self._events.cancel(active.ending)
         active.ending = -1
         active.done = active.done_at(self._events.now) if done is None else done
         active.stops += 1
         active.left = Left(self._events.now, self._release(active))
+        if forced or not active.done:
+            active.anew = active.running
+
+    def cancel_job(self, active: Active) -> None:
+        """A job that never ran will not: it is gone."""
+        self.outcomes.cancel(self._events.now, active)
+        for observer in self._observers:
+            observer.end(self._events.now, active)
 
     def at(self, time: float, action: Callable[[], None]) -> int:
         """Ask for an action, after which the dispatcher decides; the event's id."""
@@ -208,8 +252,8 @@ class Simulation:
     def _arrive(self, job: Job, rank: int) -> None:
         active = Active(job, rank)
         self.outcomes.come(self._events.now)
-        if self._watch is not None:
-            self._watch.come(self._events.now)
+        for observer in self._observers:
+            observer.come(self._events.now, active)
         self._dispatcher.arrive(active, self)
         self._expect()
         self._ask()
@@ -222,6 +266,11 @@ class Simulation:
             goal, action = until, partial(self._turn, active, held, until)
         ends = active.since + (goal - active.done) / active.rate
         active.until = inf if until < active.job.ends_after else ends
+        said = active.job.estimate
+        if said is not None and self._grace < inf:
+            limit = active.charged + said + self._grace - (active.running - active.anew)
+            if limit < ends:
+                ends, action = max(limit, self._events.now), partial(self.kill, active)
         active.ending = self._events.at(ends, action)
 
     def _turn(self, active: Active, held: HeldDevices, done: float) -> None:
@@ -229,12 +278,25 @@ class Simulation:
         active.done, active.since = done, self._events.now
         self._proceed(active, held)
 
+    def kill(self, active: Active) -> None:
+        """End a running job before its time, as at its limit; the dispatcher is told that it left.
+
+        Args:
+            active: the job.
+        """
+        self._events.cancel(active.ending)
+        self.outcomes.killed.add(active.rank)
+        self._close(active, done=active.done_at(self._events.now))
+
     def _end(self, active: Active) -> None:
-        active.done = active.job.ends_after
+        self._close(active, done=active.job.ends_after)
+
+    def _close(self, active: Active, *, done: float) -> None:
         self._release(active)
+        active.done = done
         self.outcomes.end(self._events.now, active)
-        if self._watch is not None:
-            self._watch.end(self._events.now)
+        for observer in self._observers:
+            observer.end(self._events.now, active)
         self._dispatcher.leave(active, self)
         self._ask()
 
@@ -242,8 +304,10 @@ class Simulation:
         """Give a job's devices back."""
         held = active.held
         assert held is not None, f"{active.job.name} holds nothing"
-        if self._watch is not None:
-            self._watch.give(self._events.now, active)
+        for observer in self._observers:
+            observer.give(self._events.now, active)
+        if self.limits:
+            self.limits.release(active, held.devices)
         active.running += self._events.now - active.charged
         active.attained = active.attained_at(self._events.now)
         active.held = None

@@ -83,7 +83,12 @@ def summary(outcomes: Outcomes, fleet: Fleet, *, warm_up: float = 0.0) -> RunSum
     """
     jobs = outcomes.trace.jobs
     first = int(warm_up * len(jobs))
-    counted = [place for place in range(first, len(jobs)) if jobs[place].end is not End.RUNNING]
+    gone = outcomes.cancelled
+    counted = [
+        place
+        for place in range(first, len(jobs))
+        if jobs[place].end is not End.RUNNING and place not in gone
+    ]
     if not counted:
         raise InputError(
             f"{outcomes.trace.name}: no job is left to count: those after the warm-up still ran"
@@ -94,28 +99,37 @@ def summary(outcomes: Outcomes, fleet: Fleet, *, warm_up: float = 0.0) -> RunSum
         response, held = outcomes.ended[place] - jobs[place].arrival, outcomes.held[place]
         # What a response is longer than a hold; 0 where that is the rounding of floats.
         waiting = response - held if response > held * (1.0 + ROUNDING) else 0.0
-        rows.append(_Row(jobs[place], response, waiting, outcomes.attained[place]))
-    ends = Counter(job.end for job in jobs)
+        end = End.KILLED if place in outcomes.killed else jobs[place].end
+        rows.append(_Row(jobs[place], end, response, waiting, outcomes.attained[place]))
     makespan = max(outcomes.ended) - jobs[0].arrival
     return RunSummary(
         responses=tuple(row.response for row in rows),
         waiting=tuple(row.waiting for row in rows),
-        finished=tuple(row.response for row in rows if row.job.end is End.FINISHED),
+        finished=tuple(row.response for row in rows if row.end is End.FINISHED),
         makespan=makespan,
         utilisation=fsum(outcomes.attained) / (makespan * fleet.devices),
         fragmentation=outcomes.fragmentation,
         interruptions=sum(outcomes.stops),
-        counts=JobCounts(
-            submitted=len(jobs),
-            finished=ends[End.FINISHED],
-            stopped=ends[End.STOPPED],
-            failed=ends[End.FAILED],
-            killed=ends[End.KILLED],
-            waiting=0,
-            running=ends[End.RUNNING],
-        ),
+        counts=_counts(outcomes),
         groups=_parts(rows, lambda job: job.group),
         users=_parts(rows, lambda job: job.user),
+    )
+
+
+def _counts(outcomes: Outcomes) -> JobCounts:
+    """Jobs by what became of them; who was ended early or given up was killed."""
+    early = outcomes.killed | outcomes.cancelled
+    ends = Counter(
+        End.KILLED if place in early else job.end for place, job in enumerate(outcomes.trace.jobs)
+    )
+    return JobCounts(
+        submitted=len(outcomes.trace.jobs),
+        finished=ends[End.FINISHED],
+        stopped=ends[End.STOPPED],
+        failed=ends[End.FAILED],
+        killed=ends[End.KILLED],
+        waiting=0,
+        running=ends[End.RUNNING],
     )
 
 
@@ -124,6 +138,7 @@ class _Row:
     """One job of a run."""
 
     job: Job
+    end: End
     response: float
     waiting: float
     device_time: float
@@ -219,6 +234,17 @@ def _around(middle: float, values: Sequence[float], *, like: float) -> Interval:
     return middle / reach, middle * reach
 
 
+def percentiles(values: Sequence[float]) -> tuple[float, ...]:
+    """What 0, 1, 2 ... 100 % of some values, of which there is one, stay below or reach.
+
+    Args:
+        values: in any order.
+    """
+    if len(values) < 2:
+        return (values[0],) * 101
+    return (min(values), *quantiles(values, n=100, method="inclusive"), max(values))
+
+
 def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
     """One policy over all seeds."""
     responses = [response for run in runs for response in run.responses]
@@ -227,11 +253,7 @@ def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
     # Over seeds, or over parts of the only run.
     means = [run.mean for run in runs]
     low, high = (of_runs(means) if len(runs) > 1 else of_one_run(responses)) or (None, None)
-    # What 0, 1, 2 ... 100 % of the responses stay below or reach.
-    cuts: tuple[float, ...] = (responses[0],) * 101
-    if len(responses) > 1:
-        between = quantiles(responses, n=100, method="inclusive")
-        cuts = (min(responses), *between, max(responses))
+    cuts = percentiles(responses)
     makespan = fmean(run.makespan for run in runs)
     seen = [run.fragmentation for run in runs if run.fragmentation is not None]
     names = ("submitted", "finished", "stopped", "failed", "killed", "waiting", "running")
@@ -246,6 +268,7 @@ def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
         quantiles=cuts,
         mean_waiting=fmean(waiting),
         median_waiting=median(waiting),
+        p95_waiting=percentiles(waiting)[95],
         mean_response_finished=fmean(finished) if finished else None,
         makespan=makespan,
         utilisation=fmean(run.utilisation for run in runs),

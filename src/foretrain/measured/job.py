@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf, isfinite
+from typing import NamedTuple
 
 from foretrain.errors import InputError
 from foretrain.throughput import Curve
@@ -30,6 +31,32 @@ class End(StrEnum):
 
     RUNNING = "running"
     """Not yet: it ran when its log was written, so how long it takes is known from below only."""
+
+
+class DependsOn(StrEnum):
+    """What a job waits for in another one."""
+
+    START = "after"
+    """That it has begun."""
+
+    END = "afterany"
+    SUCCESS = "afterok"
+    """That it has finished; a job that failed never does."""
+
+    FAILURE = "afternotok"
+    """That it has ended otherwise than by finishing."""
+
+
+class Dependency(NamedTuple):
+    """What a job waits for before it may start.
+
+    Attributes:
+        job: name of the other job; of an array, all of its tasks.
+        what: in it.
+    """
+
+    job: str
+    what: DependsOn = DependsOn.END
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +81,12 @@ class Job:
         deadline: seconds since the trace began by which it should end; None without one.
         estimate: seconds on `devices` that its user said it would take; None if nothing was said.
         user: who submitted it.
-        group: the virtual cluster or queue that it was submitted to.
+        account: that is charged for it.
+        qos: its quality of service, by which a site weighs and bounds it.
+        array: the array of which it is a task; empty for none.
+        after: all that must have happened before it may start.
+        nice: what its user takes off its priority.
+        group: the virtual cluster, partition or queue that it was submitted to.
         kinds: kinds of devices that it can use; empty for all.
     """
 
@@ -72,6 +104,11 @@ class Job:
     deadline: float | None = None
     estimate: float | None = None
     user: str = ""
+    account: str = ""
+    qos: str = ""
+    array: str = ""
+    after: tuple[Dependency, ...] = ()
+    nice: float = 0.0
     group: str = ""
     kinds: tuple[str, ...] = ()
     sequence: int = 0

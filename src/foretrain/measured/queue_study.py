@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from math import inf
 from typing import Final
 
 from foretrain.cluster.mixed import Fleet, NodeFailures
 from foretrain.errors import InputError
 from foretrain.measured.job import Log
+from foretrain.measured.limit import PartyLimit
+from foretrain.measured.site import SiteRules
 from foretrain.plan.study import Study
 from foretrain.throughput import ThroughputCurve
 
@@ -33,6 +36,8 @@ class TargetQuantity(StrEnum):
     """The response time that 95 % of the jobs stay below."""
     WAITING = "waiting"
     """The mean time that jobs are without devices."""
+    P95_WAITING = "p95_waiting"
+    """The time without devices that 95 % of the jobs stay below."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,16 +168,23 @@ class Conditions:
         admit: outstanding work, in seconds of the whole fleet, from which on jobs wait outside;
             0 lets everybody in.
         failures: how nodes fail; None for nodes that never do.
+        limits: what users, groups, accounts and arrays may hold at once.
+        grace: seconds beyond its time limit, which is its estimate, after which a job is ended;
+            infinite where limits end nobody.
+        site: an administrator's rules, for policies that replay them.
     """
 
     period: float = 0.0
     placement: Placement = Placement.ANY
     admit: float = 0.0
     failures: NodeFailures | None = None
+    limits: tuple[PartyLimit, ...] = ()
+    grace: float = inf
+    site: SiteRules = field(default_factory=SiteRules)
 
     def __post_init__(self) -> None:
-        if not (self.period >= 0 and self.admit >= 0):
-            raise InputError("Conditions.period and admit must be at least 0 s.")
+        if not (self.period >= 0 and self.admit >= 0 and self.grace >= 0):
+            raise InputError("Conditions.period, admit and grace must be at least 0 s.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

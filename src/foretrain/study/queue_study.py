@@ -30,10 +30,11 @@ from foretrain.study.keys import Count
 from foretrain.study.own_entries import KEY as OWN_ENTRIES
 from foretrain.study.own_entries import with_entries
 from foretrain.study.problems import Problems, check_sections, validated
+from foretrain.study.site import read_site
 from foretrain.study.traces.read import read_log
 from foretrain.units import DOLLARS_PER_SECOND, SECONDS, SHARE
 
-SECTIONS: Final = ("cluster", "fleet", "jobs", "simulation")
+SECTIONS: Final = ("cluster", "fleet", "jobs", "simulation", "site")
 
 NO_FLEET: Final = (
     "is missing. Say what the jobs share: [fleet] with nodes and devices, or [cluster] with a name"
@@ -113,6 +114,7 @@ class TargetSection:
     mean: Annotated[float, SECONDS] | None = None
     p95: Annotated[float, SECONDS] | None = None
     waiting: Annotated[float, SECONDS] | None = None
+    p95_waiting: Annotated[float, SECONDS] | None = None
     most: Count
 
     @property
@@ -125,7 +127,7 @@ class TargetSection:
         said = {each: getattr(self, each.value) for each in TargetQuantity}
         told = {quantity: seconds for quantity, seconds in said.items() if seconds is not None}
         if len(told) != 1:
-            raise InputError("needs one of mean, p95 and waiting, such as '2 h'.")
+            raise InputError("needs one of mean, p95, waiting and p95_waiting, such as '2 h'.")
         [(quantity, seconds)] = told.items()
         return Target(quantity=quantity, seconds=seconds, most=self.most)
 
@@ -198,6 +200,7 @@ class _QueueReader:
         section = validated(JobsSection, written, path="jobs", problems=self.problems)
         said = self.document.get("simulation", {})
         how = validated(SimulationSection, said, path="simulation", problems=self.problems)
+        site = read_site(self.document.get("site", {}), self.problems) if self._sited() else None
         jobs = self._jobs(section, cluster, fleet) if section else None
         if section and (section.trace is None) != (section.draw is None):
             self._unused(traced=section.trace is not None)
@@ -208,9 +211,18 @@ class _QueueReader:
         assert how
         assert jobs
         with self.problems.noting("simulation", fields=WRITTEN):
-            return _study(fleet, jobs, section=section, how=how, target=target)
+            study = _study(fleet, jobs, section=section, how=how, target=target)
+            if site is None:
+                return study
+            rules, grace = site
+            return replace(study, conditions=replace(study.conditions, site=rules, grace=grace))
         self.problems.check()
         raise AssertionError("a study that was refused has a problem")
+
+    def _sited(self) -> bool:
+        """Whether the study states an administrator's rules."""
+        written = self.document.get("site")
+        return written is not None and self.problems.table(written, "site") is not None
 
     def _unused(self, *, traced: bool) -> None:
         """Note keys that say nothing of jobs as these are."""

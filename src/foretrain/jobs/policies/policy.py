@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from foretrain.cluster.mixed import Fleet
 from foretrain.jobs.simulation import Dispatcher
 from foretrain.measured.job import Trace
+from foretrain.measured.site import SiteRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,11 +20,13 @@ class PolicyInputs:
         fleet: what jobs share.
         past: jobs of the same kind that ended before, from which a policy may learn.
         period: seconds of a scheduling round; 0 to decide at every event.
+        site: rules of an administrator, for the policies that replay them.
     """
 
     fleet: Fleet
     past: Trace
     period: float
+    site: SiteRules = field(default_factory=SiteRules)
 
 
 class Known(StrEnum):
@@ -48,6 +51,7 @@ class NamedPolicy:
         period: seconds of its rounds where the study says none; 0 if it needs no rounds.
         one_kind: whether it takes all devices for equal, and so needs a fleet of one kind.
         weighs: whether it heeds the priorities of jobs.
+        on_nodes: whether it tells nodes apart, whatever the placement.
     """
 
     says: str
@@ -57,3 +61,4 @@ class NamedPolicy:
     period: float = 0.0
     one_kind: bool = False
     weighs: bool = False
+    on_nodes: bool = False

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from foretrain.errors import InputError, nearest
+from foretrain.jobs.backfill import BackfillDispatcher
+from foretrain.jobs.conservative import ConservativeDispatcher
+from foretrain.jobs.deserving import DeservingDispatcher
 from foretrain.jobs.hazard import learned
+from foretrain.jobs.kueue import KueueDispatcher
 from foretrain.jobs.ordered import OrderedDispatcher, Ordering
 from foretrain.jobs.policies.aware import (
     aware,
@@ -14,7 +18,6 @@ from foretrain.jobs.policies.aware import (
     fifo_max,
     srtf_efficient,
 )
-from foretrain.jobs.policies.easy import EasyDispatcher
 from foretrain.jobs.policies.equal import equal_share, gandiva_fair, hesrpt, processor_sharing
 from foretrain.jobs.policies.fifo import estimated, fifo, predicted, sjf, srtf, srtf_guessed
 from foretrain.jobs.policies.gittins import gittins, las, tiresias
@@ -33,6 +36,8 @@ from foretrain.jobs.policies.sia import Sia
 from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules
 from foretrain.jobs.shared import Policy, SharedDispatcher
 from foretrain.jobs.simulation import Dispatcher
+from foretrain.jobs.slurm import SlurmDispatcher
+from foretrain.jobs.water_filling import fair_share, proportion
 from foretrain.plugins import POLICY, registered
 
 LEVELS = (3_600.0, 36_000.0)
@@ -144,8 +149,33 @@ POLICIES: Mapping[str, NamedPolicy] = {
     ),
     "easy": NamedPolicy(
         says="EASY backfilling: others pass where they do not delay the first in line",
-        make=lambda asked: EasyDispatcher(),
+        make=lambda asked: BackfillDispatcher(),
         knows=(Known.LENGTH,),
+    ),
+    "conservative": NamedPolicy(
+        says="conservative backfilling: others pass where they delay nobody",
+        make=lambda asked: ConservativeDispatcher(asked.fleet),
+        knows=(Known.LENGTH,),
+    ),
+    "slurm": NamedPolicy(
+        says="Slurm: multifactor priority, backfill, limits and preemption, by the site's rules",
+        make=lambda asked: SlurmDispatcher(asked.site, asked.fleet),
+        knows=(Known.ESTIMATES,),
+        on_nodes=True,
+    ),
+    "kueue": NamedPolicy(
+        says="Kueue: queues with quotas that lend and take back, by the site's rules",
+        make=lambda asked: KueueDispatcher(
+            asked.site.queues, asked.fleet, fair=asked.site.fair_sharing
+        ),
+    ),
+    "volcano": NamedPolicy(
+        says="Volcano: queues within what they deserve by weight (proportion), by the site's rules",
+        make=lambda asked: DeservingDispatcher(asked.site.queues, asked.fleet, divide=proportion),
+    ),
+    "kai": NamedPolicy(
+        says="KAI: queues within their fair share of whole devices, by the site's rules",
+        make=lambda asked: DeservingDispatcher(asked.site.queues, asked.fleet, divide=fair_share),
     ),
     "fifo-max": NamedPolicy(
         says="first in, first out, each on all devices that it can use",

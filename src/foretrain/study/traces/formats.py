@@ -22,8 +22,9 @@ Logs of schedulers.
 
 Slurm: what `sacct --parsable2` prints of jobs; steps of jobs are left out.
 
-Ask it for JobID, User, Partition, Submit, Start, Elapsed, Timelimit, State and AllocTRES of all
-users' allocations, with `--parsable2` for `|` between cells and the names in the first line.
+Ask it for JobID, User, Account, QOS, Partition, Submit, Start, Elapsed, Timelimit, State and
+AllocTRES of all users' allocations, with `--parsable2` for `|` between cells and the names in the
+first line.
 
 SWF: the Standard Workload Format of the Parallel Workloads Archive; -1 is not known.
 
@@ -49,7 +50,7 @@ from foretrain.study.traces.record import NEVER_RAN, NotAJob, Record, ended
 from foretrain.units import as_written
 
 NEEDED = ("arrival", "duration", "devices")
-OPTIONAL = ("name", "begun", "end", "estimate", "user", "group", "kind")
+OPTIONAL = ("name", "begun", "end", "estimate", "user", "account", "qos", "group", "kind")
 FIELDS = (*NEEDED, *OPTIONAL)
 
 
@@ -103,6 +104,8 @@ def mapped_job(row: Row, columns: Mapping[str, str]) -> Record:
         begun=begun,
         estimate=row.duration(columns["estimate"]) if text("estimate") else None,
         user=text("user"),
+        account=text("account"),
+        qos=text("qos"),
         group=text("group"),
         kinds=(text("kind"),) if text("kind") else (),
     )
@@ -306,6 +309,8 @@ def sacct_job(row: Row) -> Record:
         begun=row.moment("Start"),
         estimate=row.duration("Timelimit") if limited else None,
         user=row.text("User"),
+        account=row.text("Account"),
+        qos=row.text("QOS"),
         group=row.text("Partition"),
         kinds=tuple(sorted(found)),
     )
@@ -314,8 +319,8 @@ def sacct_job(row: Row) -> Record:
 SACCT = Format(
     says="what sacct --parsable2 prints: JobID, Submit, Start, Elapsed, State, AllocTRES",
     columns=(
-        "JobID", "User", "Partition", "Submit", "Start", "Elapsed", "ElapsedRaw", "Timelimit",
-        "State", "AllocTRES",
+        "JobID", "User", "Account", "QOS", "Partition", "Submit", "Start", "Elapsed", "ElapsedRaw",
+        "Timelimit", "State", "AllocTRES",
     ),
     needs=("JobID", "Submit", "Start", "State", "AllocTRES"),
     record=sacct_job,

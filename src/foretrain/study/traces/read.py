@@ -55,7 +55,7 @@ def read_log(
         path: the file, compressed by gzip or not.
         format: a name of `FORMATS`, or "csv"; None to tell by the names of the columns.
         columns: of a CSV with names of its own, by what they hold: arrival, duration, devices and,
-            if there, name, begun, end, estimate, user, group, kind.
+            if there, name, begun, end, estimate, user, account, qos, group, kind.
         serial: share of a job's time that more devices do not shorten, assumed of all jobs; None
             for jobs that run on the devices that they held.
 

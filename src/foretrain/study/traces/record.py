@@ -56,6 +56,8 @@ class Record:
             later.
         estimate: seconds that its user allowed or expected; None if not known.
         user: who submitted it.
+        account: that is charged for it.
+        qos: its quality of service.
         group: its virtual cluster, partition or queue.
         kinds: of devices.
     """
@@ -70,6 +72,8 @@ class Record:
     last_seen: bool = False
     estimate: float | None = None
     user: str = ""
+    account: str = ""
+    qos: str = ""
     group: str = ""
     kinds: tuple[str, ...] = ()
 
@@ -142,6 +146,8 @@ def log_of(
             end=each.end,
             estimate=each.estimate,
             user=each.user,
+            account=each.account,
+            qos=each.qos,
             group=each.group,
             kinds=each.kinds,
             sequence=each.line,

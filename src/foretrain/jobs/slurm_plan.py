@@ -1,0 +1,281 @@
+"""Slurm's backfill: a planned slot of whole nodes for every job, in the order of priority.
+
+A plan is made afresh in every cycle from who runs until when, by time limits, and from the slots of
+jobs before. Nothing is promised: the next cycle may plan otherwise, and devices that are free start
+whoever is first. With a slot for the first job of each partition alone it is EASY backfilling, with
+slots for all of them conservative backfilling.
+
+Source: slurm, src/plugins/sched/backfill/backfill.c and slurm.conf(5); re-implemented from the
+rules.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate, pairwise
+from math import floor, inf
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretrain.jobs.active import Active
+from foretrain.jobs.slurm_queue import Pending
+from foretrain.measured.site import BackfillRules, Closed, node_set
+
+Flags = NDArray[np.bool_]
+"""Of every node."""
+
+Moments = NDArray[np.float64]
+"""Of every node, or of some: seconds since the trace began."""
+
+
+class RunningJob(NamedTuple):
+    """A job that runs.
+
+    Attributes:
+        ends: when, by its time limit.
+        active: the job.
+    """
+
+    ends: float
+    active: Active
+
+
+class Slot(NamedTuple):
+    """Where a job is planned.
+
+    Attributes:
+        start: seconds since the trace began.
+        nodes: of the job.
+    """
+
+    start: float
+    nodes: Flags
+
+
+class SlotMap:
+    """Nodes over time: who runs until when, when nodes are closed, and the slots of a cycle."""
+
+    def __init__(
+        self, free: Mapping[int, int], sizes: Mapping[int, int], running: Iterable[RunningJob]
+    ) -> None:
+        """A map without slots.
+
+        Args:
+            free: devices of each node that is there, by number.
+            sizes: devices of each node, all of them.
+            running: jobs that hold devices.
+        """
+        self._free = dict(free)
+        self._sizes = sizes
+        self._count = len(sizes)
+        self._ends: dict[int, list[tuple[float, int]]] = {}
+        for ends, active in running:
+            for node, devices in active.held.places if active.held else ():
+                self._ends.setdefault(node, []).append((ends, devices))
+        self._ready: dict[int, Moments] = {}
+        self._begins: list[float] = []
+        self._lasts: list[float] = []
+        self._blocked: list[Flags] = []
+
+    def start(self, active: Active, ends: float) -> None:
+        """A job has started in this cycle.
+
+        Args:
+            active: the job.
+            ends: when it ends, by its time limit.
+        """
+        for node, devices in active.held.places if active.held else ():
+            self._free[node] -= devices
+            self._ends.setdefault(node, []).append((ends, devices))
+        self._ready.clear()
+
+    def block(self, begin: float, end: float, nodes: Flags) -> None:
+        """Keep nodes for a job.
+
+        Args:
+            begin: of the slot.
+            end: of it.
+            nodes: that are kept.
+        """
+        self._begins.append(begin)
+        self._lasts.append(end)
+        self._blocked.append(nodes)
+
+    def earliest(self, pending: Pending, now: float, closed: Iterable[Closed]) -> Slot | None:
+        """The first time at which a job has nodes for all of its limit; None where there is none.
+
+        Args:
+            pending: the job.
+            now: when it may start at the earliest.
+            closed: when nodes are kept free.
+        """
+        allowed = flags(pending.nodes, self._count)
+        shut = [
+            (each.start, each.end, flags(node_set(each.nodes, self._count), self._count))
+            for each in closed
+        ]
+
+        def usable(start: float) -> Flags:
+            nodes = allowed & ~self._taken(start, start + pending.limit)
+            for begin, end, kept in shut:
+                if begin < start + pending.limit and end > start:
+                    nodes &= ~kept
+            return nodes
+
+        ends = {*self._lasts, *(end for _, end, _ in shut)}
+        starts = [now, *sorted(end for end in ends if end > now), inf]
+        slots = (self._from(pending, between, usable) for between in pairwise(starts))
+        return next((slot for slot in slots if slot), None)
+
+    def _from(
+        self,
+        pending: Pending,
+        between: tuple[float, float],
+        usable: Callable[[float], Flags],
+    ) -> Slot | None:
+        """A slot that begins from a time on and before a later one."""
+        start, later = between
+        while start < later:
+            found = self._placed(pending, start, usable(start))
+            if found is None or found.start >= later:
+                return None
+            if found.start == start:
+                return found
+            start = found.start  # running jobs must end first: is the slot free from then on?
+        return None
+
+    def _taken(self, start: float, end: float) -> Flags:
+        """Nodes that others keep at some time from a start to an end, the end included."""
+        taken = np.zeros(self._count, dtype=bool)
+        for begin, last, nodes in zip(self._begins, self._lasts, self._blocked, strict=True):
+            if begin <= end and last > start:
+                taken |= nodes
+        return taken
+
+    def _placed(self, pending: Pending, start: float, usable: Flags) -> Slot | None:
+        """Where a job lies at the first time at which running jobs leave it enough."""
+        devices = pending.active.job.devices
+        nodes = np.flatnonzero(usable)
+        if not len(nodes):
+            return None
+        size = max(self._sizes[int(node)] for node in nodes)
+        whole, rest = divmod(devices, size)
+        if pending.partition.exclusive and rest:
+            whole, rest = whole + 1, 0
+        if whole + (rest > 0) > len(nodes):
+            return None
+        full = np.maximum(self._when(size)[nodes], start)
+        part = np.maximum(self._when(rest)[nodes], start)
+        # Whole nodes are ready for the rest too: one more than they must be.
+        moment = max(
+            float(np.partition(full, whole - 1)[whole - 1]) if whole else start,
+            float(np.partition(part, whole)[whole]) if rest else start,
+        )
+        if moment == inf:
+            return None
+        chosen = np.zeros(self._count, dtype=bool)
+        chosen[nodes[full <= moment][:whole]] = True
+        if rest:
+            # The fullest node that has enough now, or else by then.
+            others = nodes[(part <= moment) & ~chosen[nodes]].tolist()
+            chosen[min(others, key=lambda node: self._fullness(node, rest))] = True
+        return Slot(moment, chosen)
+
+    def _fullness(self, node: int, rest: int) -> tuple[bool, int, int]:
+        free = self._free.get(node, 0)
+        return (free < rest, free, node)
+
+    def _when(self, devices: int) -> Moments:
+        """When each node has so many free devices, by the limits of those that run."""
+        known = self._ready.get(devices)
+        if known is not None:
+            return known
+        ready = np.full(self._count, inf)
+        for node, free in self._free.items():
+            running = sorted(self._ends.get(node, ()))
+            moments = (0.0, *(ends for ends, _ in running))
+            levels = accumulate((held for _, held in running), initial=free)
+            enough = (ends for ends, level in zip(moments, levels, strict=True) if level >= devices)
+            ready[node] = next(enough, inf)
+        self._ready[devices] = ready
+        return ready
+
+
+def flags(nodes: int, count: int) -> Flags:
+    """A set of nodes as a flag for each.
+
+    Args:
+        nodes: the set, as a whole number of which their bits are 1.
+        count: of all nodes.
+    """
+    text = nodes.to_bytes((count + 7) // 8, "little")
+    return np.unpackbits(np.frombuffer(text, np.uint8), count=count, bitorder="little").astype(bool)
+
+
+def set_of(chosen: Flags) -> int:
+    """Flags as a set of nodes.
+
+    Args:
+        chosen: a flag for each node.
+    """
+    return int.from_bytes(np.packbits(chosen, bitorder="little").tobytes(), "little")
+
+
+class Cycle:
+    """One cycle of backfilling: who starts now, and what is planned for the others.
+
+    Attributes:
+        planned: when each job is planned to start, by its rank; those without a plan are left out.
+    """
+
+    def __init__(self, slots: SlotMap, rules: BackfillRules, *, closed: Iterable[Closed]) -> None:
+        self.planned: dict[int, float] = {}
+        self._slots = slots
+        self._rules = rules
+        self._closed = tuple(closed)
+        self._reserved: Counter[str] = Counter()
+        self._looked: Counter[str] = Counter()
+
+    def look(self, pending: Pending, now: float) -> Slot | None:
+        """The slot of the next job in the order; None where it has none.
+
+        Args:
+            pending: the job.
+            now: seconds since the trace began.
+
+        A slot in the future is kept from those that are looked at later, unless it begins beyond
+        the window or its partition has as many slots as it may.
+        """
+        user = pending.active.job.user
+        self._looked[user] += 1
+        if self._rules.per_user and self._looked[user] > self._rules.per_user:
+            return None
+        slot = self._slots.earliest(pending, now, self._closed)
+        if slot is None:
+            return None
+        self.planned[pending.active.rank] = slot.start
+        if slot.start > now:
+            self.keep(pending, slot, now)
+        return slot
+
+    def keep(self, pending: Pending, slot: Slot, now: float) -> None:
+        """Keep a slot, if it may be kept.
+
+        Args:
+            pending: the job.
+            slot: where it is planned.
+            now: seconds since the trace began.
+        """
+        name, rules = pending.partition.name, self._rules
+        if slot.start > now + rules.window or not pending.qos.reserves:
+            return
+        if rules.reserves and self._reserved[name] >= rules.reserves:
+            return
+        self._reserved[name] += 1
+        grid = rules.resolution
+        begin = floor(slot.start / grid) * grid
+        end = max(begin + grid, -floor(-(slot.start + pending.limit) / grid) * grid)
+        self._slots.block(begin, end, slot.nodes)

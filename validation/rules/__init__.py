@@ -1,0 +1,1 @@
+"""Schedulers written from their rules, beside ours."""
