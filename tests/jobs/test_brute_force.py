@@ -183,7 +183,7 @@ def knows(jobs):
 
 @pytest.mark.parametrize("name", EARLY)
 def test_worked_cases_of_early_ends(name):
-    """The least was found by dynamic programming over all preemptive policies (arXiv 2205.12891)."""
+    """The least was found by dynamic programming over all policies that may preempt."""
     jobs, shortest, least = EARLY[name]
     lengths = [length for length, _ in jobs]
     combined = [

@@ -195,7 +195,8 @@ class NodePool:
 
     def free(self, kinds: tuple[str, ...]) -> float:
         """Free devices of some kinds; of all where none is named."""
-        return sum(room.left for room in self._of(kinds))
+        rooms = self._of(kinds)
+        return rooms[0].left if len(rooms) == 1 else sum(room.left for room in rooms)
 
     def has(self, devices: float, kinds: tuple[str, ...], *, among: int = ALL) -> bool:
         """Whether a job could be placed."""
@@ -331,6 +332,7 @@ class Fragmentation:
         self._pool = pool
         self._sizes = {room.group.kind: room.group.devices for room in pool.rooms}
         self._needs: Counter[int] = Counter()
+        self._waiting = 0
         self._holds = self._spans = 0.0
         self._since = 0.0
 
@@ -346,41 +348,45 @@ class Fragmentation:
 
     def come(self, now: float, active: Active) -> None:
         """A job has come, and waits."""
-        self._look(now)
+        if now > self._since:
+            self._look(now)
+        self._waiting += 1
         self._needs[active.job.devices] += 1
 
     def hold(self, now: float, active: Active) -> None:
         """A job has got devices."""
-        self._look(now)
+        if now > self._since:
+            self._look(now)
         held = active.held
         assert held is not None, "who holds devices holds some"
+        self._waiting -= 1
         self._needs[active.job.devices] -= 1
         self._holds += held.devices
         self._spans += held.devices * self._is_spread(held)
 
     def give(self, now: float, active: Active) -> None:
         """A job is about to give its devices back, and may wait again."""
-        self._look(now)
+        if now > self._since:
+            self._look(now)
         held = active.held
         assert held is not None, "who gives devices back has some"
+        self._waiting += 1
         self._needs[active.job.devices] += 1
         self._holds -= held.devices
         self._spans -= held.devices * self._is_spread(held)
 
     def end(self, now: float, active: Active) -> None:
         """A job has ended, and waits for nothing."""
+        self._waiting -= 1
         self._needs[active.job.devices] -= 1
 
     def _look(self, now: float) -> None:
         """Before the first change of an instant: what has been since the last one."""
-        lasted = now - self._since
-        if lasted <= 0:
-            return
-        self._since = now
+        lasted, self._since = now - self._since, now
         self.held += self._holds * lasted
         self.spanning += self._spans * lasted
-        least = min((need for need, jobs in self._needs.items() if jobs > 0), default=0)
-        if least:
+        if self._waiting:
+            least = min(need for need, jobs in self._needs.items() if jobs > 0)
             self.free += self._pool.free(()) * lasted
             self.stranded += sum(stranded(room, least) for room in self._pool.rooms) * lasted
 
