@@ -38,6 +38,7 @@ class NodeRoom:
         group: the nodes.
         first: number of the first of them; numbers go on from kind to kind.
         free: devices of each node that nobody holds, by number; none for a node that is down.
+        drained: the same of nodes on which nobody may start.
         by_free: the set of the nodes with so many free devices, from none to all of a node.
         left: free devices of all nodes.
     """
@@ -47,6 +48,7 @@ class NodeRoom:
         self.first = first
         numbers = range(first, first + group.count)
         self.free = dict.fromkeys(numbers, group.devices)
+        self.drained: dict[int, int] = {}
         self.by_free = [0] * (group.devices + 1)
         self.by_free[-1] = ((1 << group.count) - 1) << first
         self.left = group.count * group.devices
@@ -60,15 +62,25 @@ class NodeRoom:
 
     def drop(self, node: int) -> None:
         """A node is no longer there."""
+        self.drained.pop(node, None)
         free = self.free.pop(node, None)
         if free is not None:
             self.left -= free
             self.by_free[free] ^= 1 << node
 
+    def drain(self, node: int) -> None:
+        """Nobody may start on a node any more."""
+        left = self.free[node]
+        self.drop(node)
+        self.drained[node] = left
+
     def give(self, places: Iterable[tuple[int, int]], sign: int = 1) -> None:
         """Devices back on some nodes, or taken where the sign is -1."""
         by_free, free = self.by_free, self.free
         for node, devices in places:
+            if node in self.drained:
+                self.drained[node] += sign * devices
+                continue
             before, bit = free[node], 1 << node
             after = before + sign * devices
             by_free[before] ^= bit
@@ -80,6 +92,7 @@ class NodeRoom:
         """The same nodes, to see what would be."""
         other = copy(self)
         other.free = dict(self.free)
+        other.drained = dict(self.drained)
         other.by_free = list(self.by_free)
         return other
 
@@ -260,7 +273,10 @@ class NodePool:
 
     def give(self, held: HeldDevices) -> None:
         """Devices back."""
-        self._rooms[held.kind].give(held.places)
+        room = self._rooms[held.kind]
+        room.give(held.places)
+        if room.drained:
+            self._count_down()
 
     def copy(self) -> NodePool:
         """The same nodes."""
@@ -276,15 +292,25 @@ class NodePool:
         room.drop(node)
         self._count_down()
 
+    def drain(self, node: int) -> None:
+        """Nobody may start on a node any more; who is there goes on."""
+        self._home(node).drain(node)
+        self._count_down()
+
     def open(self, node: int) -> None:
         """A node is there again."""
         room = self._home(node)
-        room.set(node, room.group.devices)
+        room.set(node, room.drained.get(node, room.group.devices))
         self._count_down()
 
     def _count_down(self) -> None:
-        groups = ((room.group, room.group.count - len(room.free)) for room in self.rooms)
-        self.down = {group.kind: count * group.devices for group, count in groups if count}
+        down = {}
+        for room in self.rooms:
+            gone = room.group.count - len(room.free) - len(room.drained)
+            devices = gone * room.group.devices + sum(room.drained.values())
+            if devices or room.drained:
+                down[room.group.kind] = devices
+        self.down = down
 
     def remove(self, held: HeldDevices) -> None:
         """Devices that were given are held again."""
@@ -310,7 +336,7 @@ def _until_a_node_has(
         room = rooms.get(each.kind)
         for node, more in each.places if room else ():
             freed[node] += more
-            if room and room.free[node] + freed[node] >= devices:
+            if room and node in room.free and room.free[node] + freed[node] >= devices:
                 return count
     return None
 
