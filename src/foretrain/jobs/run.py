@@ -16,10 +16,11 @@ from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.admission import Admission, partitioned, room
 from foretrain.jobs.eligible import Eligibility
+from foretrain.jobs.fragmentation import Fragmentation
 from foretrain.jobs.hazard import pace
 from foretrain.jobs.kinds import only_kind
 from foretrain.jobs.limits import Limits
-from foretrain.jobs.nodes import Fragmentation, NodePool, Place, packed, racks, spread
+from foretrain.jobs.nodes import NodePool, Place, packed, racks, spread
 from foretrain.jobs.outages import Outages, lose_node
 from foretrain.jobs.outcomes import Observer, Outcomes, Watch
 from foretrain.jobs.policies.policy import PolicyInputs
