@@ -144,5 +144,5 @@ def test_megatron_has_no_layers_on_the_host_in_stages_or_beside_recomputation():
     asked, plan = of("megatron-core-0.18", "llama-3-405b", 1, 1, "even")
     plan = replace(plan, offload=Offload.ACTIVATIONS, offload_layers=20)
     assert refused(asked, plan) is None
-    assert "plan.offload_layers" in refused(asked, replace(plan, recompute=Recompute.FULL))
-    assert "plan.offload_layers" in refused(asked, replace(plan, pipeline=2, data=128))
+    assert "plan.offload" in refused(asked, replace(plan, recompute=Recompute.FULL))
+    assert "plan.offload" in refused(asked, replace(plan, pipeline=2, data=128))

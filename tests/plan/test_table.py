@@ -9,7 +9,16 @@ from hypothesis.extra.numpy import arrays
 from foretrain.plan import table
 from foretrain.plan.enumeration import ORDERS
 from foretrain.plan.plan import ContextExchange, Offload, Plan, Recompute, Schedule, Sends, Sharding
-from foretrain.plan.table import distinct, table_of
+from foretrain.plan.table import (
+    constant,
+    distinct,
+    is_constant,
+    one_under_the_other,
+    packed,
+    packed_together,
+    table_of,
+    taken,
+)
 from foretrain.workload.operator import Attention
 
 degrees = st.integers(1, 4096)
@@ -59,16 +68,16 @@ def test_plans_come_back_from_their_table(many):
 @given(st.lists(plans, min_size=1, max_size=20), st.data())
 def test_rows_are_taken_in_the_order_asked_for(many, data):
     rows = data.draw(st.lists(st.integers(0, len(many) - 1), max_size=30))
-    taken = table_of(many).take(np.array(rows, np.intp))
-    assert [taken.plan(row) for row in range(len(taken))] == [many[row] for row in rows]
+    some = table_of(many).take(np.array(rows, np.intp))
+    assert [some.plan(row) for row in range(len(some))] == [many[row] for row in rows]
 
 
 @given(st.lists(plans, min_size=1, max_size=20), st.data())
 def test_rows_are_taken_by_flags_too(many, data):
     flags = data.draw(arrays(bool, len(many)))
-    taken = table_of(many).take(flags)
+    some = table_of(many).take(flags)
     expected = [plan for plan, flag in zip(many, flags, strict=True) if flag]
-    assert [taken.plan(row) for row in range(len(taken))] == expected
+    assert [some.plan(row) for row in range(len(some))] == expected
 
 
 @pytest.mark.parametrize("sparse", [0, 1000], ids=["sorted", "marked"])
@@ -100,6 +109,27 @@ def test_columns_are_gathered_from_their_distinct_rows(many):
     rows, index = distinct(many)
     for column in many:
         np.testing.assert_array_equal(column[rows][index], column)
+
+
+@given(st.lists(plans, min_size=1, max_size=20), st.data())
+def test_packed_plans_are_taken_as_from_their_table(many, data):
+    rows = np.array(data.draw(st.lists(st.integers(0, 2 * len(many) - 1), max_size=30)), np.intp)
+    whole = table_of(many)
+    some = packed_together([packed(whole), packed(whole)]).take(rows)
+    assert [some.plan(row) for row in range(len(some))] == [many[row % len(many)] for row in rows]
+
+
+@given(st.integers(0, 9), st.integers(1, 5), st.integers(1, 5))
+def test_columns_of_one_value_stay_such_and_refuse_to_be_written_to(value, first, second):
+    one, same = constant(value, first), constant(value, second)
+    for column in (taken(one, np.zeros(second, np.intp)), one_under_the_other([one, same])):
+        assert is_constant(column)
+        assert (column == value).all()
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 1.0
+    other = one_under_the_other([one, constant(value + 1, second)])
+    assert other.tolist() == [value] * first + [value + 1] * second
+    assert is_constant(one_under_the_other([one, np.zeros(0)]))
 
 
 def test_one_row_is_its_own_combination():

@@ -13,7 +13,7 @@ from foretrain.plan.choices import PARAMETERS, STAGES, question_of
 from foretrain.plan.enumeration import with_orders
 from foretrain.plan.study import parts_of
 from foretrain.search.found import Incumbents
-from foretrain.search.regions import divided, even_only, regions_of, survey
+from foretrain.search.regions import divided, even_only, regions_of, stages_open, survey
 from foretrain.search.table import valued
 from foretrain.step.held import hold
 from foretrain.step.input import with_input
@@ -44,20 +44,21 @@ def explored(study, software=SHARED):
         seen = survey(
             known, question=question, devices=offer.devices, most=room(known, study.limit)
         )
-        regions = regions_of(study, seen, found=found)
+        ordered = regions_of(study, seen, found=found)
+        regions = ordered.between(0, len(ordered))
         yield known, question, regions, found
 
 
-def settled(question):
+def left_open(question, known):
     """Dimensions that are open in the first regions."""
-    return (*PARAMETERS, *STAGES) if even_only(question) else PARAMETERS
+    return (*PARAMETERS, *STAGES) if stages_open(question, known) else PARAMETERS
 
 
 def check(study, software=SHARED):
     for known, question, regions, _ in explored(study, software):
         if not len(regions):
             continue
-        plans = divided(question, known, regions, by=settled(question), later=())
+        plans = divided(question, known, regions, by=left_open(question, known), later=())
         ordered, source = with_orders(plans.plans, known.cluster, study.space)
         held = hold(known, ordered)
         memory = heaviest_total(known, held)
@@ -93,7 +94,7 @@ def test_every_plan_is_in_a_region_or_refused(study):
         total += found.space
         assert regions.many.sum() + found.rejected.total() == found.space
         if len(regions):
-            plans = divided(question, known, regions, by=settled(question), later=())
+            plans = divided(question, known, regions, by=left_open(question, known), later=())
             assert plans.many.sum() == regions.many.sum()
     assert total == plans_of(study)
 

@@ -3,6 +3,7 @@
 import pytest
 
 from foretrain.errors import InputError
+from foretrain.plan.plan import Offload, Plan, Recompute
 from foretrain.search.search import search
 from foretrain.search.table import TRAINER
 from foretrain.study.study import study_from
@@ -60,3 +61,13 @@ def test_a_plan_that_the_trainer_cannot_run_is_why_it_is_not_the_best():
     study = study_from({**STUDY, "trainer": {"name": "ddp"}}, "x")
     [why] = search(study, keep=1, why_not=["pipeline=2"]).why_not
     assert "pytorch-2.11 has no pipeline axis" in "\n".join(why.rules)
+
+
+def test_activations_on_the_host_come_with_neither_stages_nor_recomputation_in_megatron():
+    def problems(name, **plan):
+        return against(trainer(name), Plan(offload=Offload.ACTIVATIONS, **plan))
+
+    assert not problems("megatron-core-0.12", data=8)
+    for name in ("megatron-core-0.6", "megatron-core-0.12", "megatron-bridge-0.4"):
+        assert problems(name, data=2, pipeline=4)
+        assert problems(name, data=8, recompute=Recompute.FULL)

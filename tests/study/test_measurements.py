@@ -77,6 +77,16 @@ def test_an_empty_cell_and_a_missing_column_are_blanks():
     assert not run.precision
 
 
+def test_a_batch_that_ran_together_with_the_length_of_a_sample_is_a_blank():
+    run = read({**ROW, "seq_len": "512", "mbs": "51216384", "gbs": "131072"})[0]
+    assert (run.layout.micro_batch, run.global_batch, run.measured) == (None, None, None)
+
+
+@pytest.mark.parametrize("batch", ["128", "1284", "96128"])
+def test_a_batch_that_a_device_may_take_is_read_as_it_stands(batch):
+    assert read({**ROW, "mbs": batch})[0].layout.micro_batch == float(batch)
+
+
 def test_a_step_lasts_as_long_as_its_tokens_where_only_their_rate_is_stated():
     run = read({**ROW, "step_time_s": "", "tokens_per_s_total": "1024"})[0]
     assert run.measured == 32 * 128 / 1024

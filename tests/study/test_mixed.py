@@ -51,7 +51,7 @@ def test_what_is_assumed_of_both_is_told():
     assert "cluster.price of dgx-a100" in told
     assert "cluster.price of dgx-h100" in told
     assert "cluster.link = the slower of the outermost levels of both groups" in told
-    assert "cluster.device" not in "; ".join(study(link=LINK).assumed)
+    assert "cluster.link" not in "; ".join(study(link=LINK).assumed)
 
 
 def test_replicas_of_both_need_not_divide_the_batch():

@@ -146,3 +146,19 @@ def test_every_mistake_of_a_list_is_told_in_one_go(tmp_path):
         strict=True,
     ):
         assert line.startswith(start)
+
+
+@pytest.mark.parametrize(("other", "told"), [("2026-10-31", 0), ("2026-11-01", 1)])
+def test_prices_that_are_compared_are_of_one_age_or_that_is_told(asked, other, told):
+    offers = f"""
+offers = [
+  {{ name = "dgx-h100", price = "3 USD/h", price_date = 2026-10-01 }},
+  {{ name = "dgx-a100", price = "2 USD/h", price_date = {other} }},
+]"""
+    studied = asked(offers).assumed
+    apart = [remark for remark in studied if "days between them" in remark]
+    assert len(apart) == told
+    assert apart == told * [
+        "cluster.price = 31 days between them (dgx-h100's of 2026-10, dgx-a100's of 2026-11): "
+        "bring them to one day before you compare costs"
+    ]

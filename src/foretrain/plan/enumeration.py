@@ -43,7 +43,16 @@ from foretrain.plan.choices import (
 )
 from foretrain.plan.plan import AXES, Order, Plan, cuts_into
 from foretrain.plan.study import Space
-from foretrain.plan.table import COLUMNS, SIDE, Column, Flags, PlanTable, Rows, distinct
+from foretrain.plan.table import (
+    COLUMNS,
+    SIDE,
+    Column,
+    Flags,
+    PlanTable,
+    Rows,
+    constant,
+    distinct,
+)
 from foretrain.workload.workload import Workload
 
 ORDERS = tuple(cast(Order, order) for order in permutations(AXES))
@@ -201,15 +210,15 @@ def degrees(question: Question, devices: Sequence[int]) -> PlanTable:
     found = np.array([*degrees_of(question, devices)], float).reshape(-1, len(AXES))
     neutral = Plan()
     columns = {
-        name: np.full(len(found), float(getattr(neutral, name)))
+        name: constant(float(getattr(neutral, name)), len(found))
         for name in COLUMNS
         if name not in SIDE
     }
     columns |= dict(zip(AXES, found.T.copy(), strict=True))
-    columns["split"] = np.full(len(found), float(question.space.split[0]))
-    columns["grid"] = np.zeros(len(found))
-    columns["cut"] = np.zeros(len(found))
-    columns["order"] = np.full(len(found), first_order(question.space))
+    columns["split"] = constant(question.space.split[0], len(found))
+    columns["grid"] = constant(0.0, len(found))
+    columns["cut"] = constant(0.0, len(found))
+    columns["order"] = constant(first_order(question.space), len(found))
     return PlanTable(**columns, grids=question.grids, cuts=question.space.cut, orders=ORDERS)
 
 
@@ -260,15 +269,21 @@ def with_choices(
     start = np.cumsum(many) - many
     each = many[index]
     if (each == 1).all():
-        only = dict(zip(dimension.names, (column[index] for column in values), strict=True))
+        only = dict(zip(dimension.names, (_chosen(each, index) for each in values), strict=True))
         return plans.but(**only), np.arange(len(plans))
     source = np.repeat(np.arange(len(plans)), each)
     nth = np.arange(len(source)) - np.repeat(np.cumsum(each) - each, each)
     item = np.repeat(start[index], each) + nth
     columns = {
-        name: column.take(item) for name, column in zip(dimension.names, values, strict=True)
+        name: _chosen(column, item) for name, column in zip(dimension.names, values, strict=True)
     }
     return plans.take(source).but(**columns), source
+
+
+def _chosen(values: Column, items: Rows) -> Column:
+    """The value of each plan."""
+    alike = len(values) > 0 and bool((values == values[0]).all())
+    return constant(values[0], len(items)) if alike else values.take(items)
 
 
 @lru_cache(maxsize=8192)

@@ -103,7 +103,7 @@ class PlanTable:
         if len(self) == len(rows) == 1 and rows.dtype != bool:
             return self
         places = np.flatnonzero(rows) if rows.dtype == bool else rows
-        columns = {name: getattr(self, name).take(places) for name in COLUMNS}
+        columns = {name: taken(getattr(self, name), places) for name in COLUMNS}
         return PlanTable(**columns, **self.side)
 
     @property
@@ -124,6 +124,38 @@ class PlanTable:
         named = {name: kind(numbers[name]) for name, kind in KINDS.items()}
         side = {name: getattr(self, table)[numbers[name]] for name, table in SIDE.items()}
         return Plan(**(numbers | named | side))
+
+
+def constant(value: float, rows: int) -> Column:
+    """A column of one value, which takes the room of one: most fields of a table say the same."""
+    return _repeated(np.array([float(value)]), rows)
+
+
+def _repeated(one: NDArray[Any], rows: int) -> NDArray[Any]:
+    """`np.broadcast_to` of one value, which takes ten times as long."""
+    column = np.ndarray(rows, one.dtype, one, strides=(0,))
+    column.flags.writeable = False
+    return column
+
+
+def is_constant(column: NDArray[Any]) -> bool:
+    """Whether a column was made of one value."""
+    return column.strides == (0,)
+
+
+def taken(column: NDArray[Any], rows: Rows) -> NDArray[Any]:
+    """Some rows of a column, in their order."""
+    return _repeated(column[:1], len(rows)) if is_constant(column) else column.take(rows)
+
+
+def one_under_the_other(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Columns as one, which is of one value if all of them are of the same."""
+    columns = [each for each in columns if len(each)]
+    if not columns:
+        return np.zeros(0)
+    if not all(map(is_constant, columns)) or len({float(each[0]) for each in columns}) > 1:
+        return np.concatenate(columns)
+    return _repeated(columns[0][:1], sum(map(len, columns)))
 
 
 SIDE = {"grid": "grids", "cut": "cuts", "order": "orders"}
@@ -167,9 +199,51 @@ def stacked(tables: Sequence[PlanTable]) -> PlanTable:
     if len(tables) == 1:
         return tables[0]
     columns: dict[str, Any] = {
-        name: np.concatenate([getattr(t, name) for t in tables]) for name in COLUMNS
+        name: one_under_the_other([getattr(t, name) for t in tables]) for name in COLUMNS
     }
     return PlanTable(**columns, **tables[0].side)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Packed:
+    """Many plans in few bytes: whole numbers no wider than they must be. [plan]
+
+    Attributes:
+        columns: of a table, by their names.
+        side: the tables of structured values.
+    """
+
+    columns: Mapping[str, NDArray[np.unsignedinteger[Any]]]
+    side: Mapping[str, Any]
+
+    def take(self, rows: Rows) -> PlanTable:
+        """The table of some rows, in their order."""
+        columns = {
+            name: constant(each[0], len(rows))
+            if len(each) and is_constant(each)
+            else each.take(rows).astype(float)
+            for name, each in self.columns.items()
+        }
+        return PlanTable(**columns, **self.side)
+
+
+def packed(plans: PlanTable) -> Packed:
+    """A table in few bytes."""
+    columns = {}
+    for name in COLUMNS:
+        column = getattr(plans, name)
+        few = column[:1] if is_constant(column) else column
+        small = few.astype(np.min_scalar_type(int(few.max(initial=0.0))))
+        columns[name] = _repeated(small, len(plans)) if is_constant(column) else small
+    return Packed(columns=columns, side=plans.side)
+
+
+def packed_together(several: Sequence[Packed]) -> Packed:
+    """Tables with the same side tables, one under the other."""
+    columns = {
+        name: one_under_the_other([each.columns[name] for each in several]) for name in COLUMNS
+    }
+    return Packed(columns=columns, side=several[0].side)
 
 
 def distinct(columns: Sequence[Column | Rows | Flags]) -> tuple[Rows, Rows]:
@@ -185,6 +259,8 @@ def distinct(columns: Sequence[Column | Rows | Flags]) -> tuple[Rows, Rows]:
         return np.zeros(len(columns[0]), np.intp), np.zeros(len(columns[0]), np.intp)
     key, size = np.zeros(len(columns[0]), np.intp), 1
     for column in columns:
+        if is_constant(column):
+            continue
         values = column.astype(np.intp)
         most = int(values.max())
         if values[0] == values[-1] and values.min() == most:

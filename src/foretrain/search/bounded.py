@@ -24,6 +24,7 @@ from foretrain.search.found import Incumbents
 from foretrain.search.front import by_count, unbeaten
 from foretrain.search.objective import over_limits
 from foretrain.search.regions import (
+    Ordered,
     Regions,
     Survey,
     divided,
@@ -31,10 +32,11 @@ from foretrain.search.regions import (
     gradients_wait,
     joined,
     regions_of,
+    stages_open,
     survey,
 )
 from foretrain.search.table import keep_freed_memory, price, that_fit, valued
-from foretrain.step.bounds import any_order, any_stages
+from foretrain.step.bounds import any_order, any_parameters, any_stages
 from foretrain.step.held import Held
 from foretrain.step.memory import room
 from foretrain.step.setting import Setting
@@ -57,6 +59,7 @@ class _Ground:
     study: Study
     setting: Setting
     question: Question
+    used: tuple[int, ...]
     found: Incumbents
 
 
@@ -120,42 +123,55 @@ def promising_plans(
     keep_freed_memory()
     waiting = [
         (
-            _Ground(study=study, setting=each.setting, question=each.question, found=found),
+            _Ground(
+                study=study,
+                setting=each.setting,
+                question=each.question,
+                used=each.used,
+                found=found,
+            ),
             regions_of(study, each, found=found),
         )
         for each in known
     ]
-    waiting.sort(key=lambda each: _least(each[1]))
-    found.bound = min((_least(regions) for _, regions in waiting), default=np.inf)
+    waiting.sort(key=lambda each: each[1].least())
+    found.bound = min((regions.least() for _, regions in waiting), default=np.inf)
     for place, (ground, regions) in enumerate(waiting):
         later = [others for _, others in waiting[place + 1 :]]
-        least = _least(later[0]) if later else np.inf
-        for first, piece in _pieces(ground, regions):
-            _look(ground, piece, _levels(ground.question))
-            found.bound = min(_least(regions, first), least)
+        least = later[0].least() if later else np.inf
+        levels = _levels(ground)
+        for first, piece in _pieces(ground, regions, levels[0].by):
+            _look(ground, piece, levels)
+            found.bound = min(regions.least(first), least)
             tell()
             if found.bound < np.inf and found.best and stop():
-                for others in (regions.take(np.arange(first, len(regions))), *later):
-                    found.leave(others.bounds)
+                found.leave(regions.between(first, len(regions)).bounds)
+                for others in later:
+                    found.leave(others.between(0, len(others)).bounds)
                 return
 
 
-def _least(regions: Regions, first: int = 0) -> float:
-    """The least value that any plan of a region may have, or of one after it."""
-    return float(regions.bounds.value[first]) if first < len(regions) else np.inf
-
-
-def _levels(question: Question) -> tuple[_Level, ...]:
+def _levels(ground: _Ground) -> tuple[_Level, ...]:
     """How regions are divided until only the order of the axes is open."""
-    if not even_only(question):
+    if even_only(ground.question):
         return (
-            _Level(by=KINDS, later=SHARDS, bound=None),
-            _Level(by=SHARDS, later=(), bound=_any_order),
+            _Level(by=KINDS, later=(*SHARDS, *STAGES), bound=None),
+            _Level(by=SHARDS, later=STAGES, bound=_any_stages),
+            _Level(by=STAGES, later=(), bound=_any_order),
         )
-    return (
-        _Level(by=KINDS, later=(*SHARDS, *STAGES), bound=None),
-        _Level(by=SHARDS, later=STAGES, bound=_any_stages),
-        _Level(by=STAGES, later=(), bound=_any_order),
+    last = _Level(by=SHARDS, later=(), bound=_any_order)
+    if stages_open(ground.question, ground.setting):
+        return _Level(by=(*STAGES, *KINDS), later=SHARDS, bound=_any_parameters), last
+    return _Level(by=KINDS, later=SHARDS, bound=None), last
+
+
+def _any_parameters(ground: _Ground, regions: Regions, held: Held) -> Column:
+    return any_parameters(
+        ground.setting,
+        held,
+        chunks=regions.plans.interleaving,
+        waits=gradients_wait(ground.question),
+        used=ground.used,
     )
 
 
@@ -168,18 +184,22 @@ def _any_order(ground: _Ground, _regions: Regions, held: Held) -> Column:
     return any_order(ground.setting, held)
 
 
-def _pieces(ground: _Ground, regions: Regions) -> Iterator[tuple[int, Regions]]:
-    """Promising regions, ever more at once, and the position of what comes after them."""
+def _pieces(
+    ground: _Ground, regions: Ordered, by: Sequence[Dimension]
+) -> Iterator[tuple[int, Regions]]:
+    """Promising regions, ever more at once, and the position of what comes after them.
+
+    `by`: the dimensions by which they are divided first.
+    """
     start, width, target = 0, WIDTH, FIRST
     while start < len(regions):
         promising, many = [], 0
         while start < len(regions) and many < target:
-            rows = np.arange(start, min(start + width, len(regions)))
-            some = regions.take(rows)
+            some = regions.between(start, start + width)
+            start, width = start + len(some), min(2 * width, ROWS)
             some = some.take(_promising(ground, some, rows=np.arange(len(some))))
             promising.append(some)
-            many += int(counts(ground.question, some.plans, KINDS).sum())
-            start, width = start + len(rows), min(2 * width, ROWS)
+            many += int(counts(ground.question, some.plans, by).sum())
         yield start, joined(promising)
         target = min(2 * target, ROWS)
 

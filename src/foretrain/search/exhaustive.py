@@ -73,8 +73,8 @@ def _leave(
             setting, question=question, devices=offer.devices, most=room(setting, study.limit)
         )
         regions = regions_of(study, known, found=aside)
-        found.leave(regions.bounds)
-        least += regions.bounds.value[:1].tolist()
+        found.leave(regions.between(0, len(regions)).bounds)
+        least.append(regions.least())
     found.bound = min(least)
 
 

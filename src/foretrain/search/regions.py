@@ -1,20 +1,29 @@
 """Regions: plans with some fields still open, and bounds of what any of their plans takes.
 
-The first regions say the degrees and what layers depend on. Where stages can only be equal,
-how a pipeline works stays open too; elsewhere it is chosen at once, since unequal ones keep no
-simple law. Open fields have the values of which a plan needs least memory: one copy of what is
-sharded among all replicas, one chunk per stage.
+The first regions say the degrees and what layers depend on. How a pipeline works stays open too,
+with stages that have no more layers than every way to cut leaves them, unless cuts follow predicted
+times. Open fields have the values of which a plan needs least memory: one copy of what is sharded
+among all replicas, one chunk per stage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.plan.choices import PARAMETERS, STAGES, Dimension, Question, chosen, offloads
+from foretrain.plan.choices import (
+    PARAMETERS,
+    STAGES,
+    Dimension,
+    Question,
+    chosen,
+    offloads,
+    schedules,
+)
 from foretrain.plan.enumeration import (
     counts,
     degrees,
@@ -25,19 +34,30 @@ from foretrain.plan.enumeration import (
     with_choices,
     with_layers,
 )
-from foretrain.plan.plan import Sharding
+from foretrain.plan.plan import AXES, Sharding
 from foretrain.plan.study import Study
-from foretrain.plan.table import Column, PlanTable, Rows, distinct, stacked
+from foretrain.plan.table import (
+    Column,
+    Packed,
+    PlanTable,
+    Rows,
+    constant,
+    distinct,
+    packed,
+    packed_together,
+    stacked,
+)
 from foretrain.search.candidate import Priced
 from foretrain.search.found import Incumbents
-from foretrain.search.table import valued
+from foretrain.search.table import worth_of
 from foretrain.step.bounds import any_parameters
 from foretrain.step.held import Held, hold
 from foretrain.step.layers import READS
 from foretrain.step.memory import rooms, stage_memory
 from foretrain.step.setting import Setting
+from foretrain.step.strategies.pipeline import Cuts, Way, least_cuts, named
 
-DEGREES = 64
+DEGREES = 256
 """Degrees whose regions are worked out at once, which bounds the memory that a search takes."""
 
 PIECE = 65_536
@@ -105,8 +125,10 @@ class Survey:
     Attributes:
         setting: workload, cluster and coefficients.
         question: the space.
-        map: plans with what layers depend on, and how many distinct legal ones have it.
+        used: numbers of devices of all plans.
+        map: a plan of each tensor and pipeline degree, and how many distinct legal ones have it.
         plans: a plan of each region.
+        devices: that each of its plans uses.
         chunks: the most that a stage may have.
         many: distinct legal plans.
         memory: bytes that no plan goes below.
@@ -117,13 +139,53 @@ class Survey:
 
     setting: Setting
     question: Question
+    used: tuple[int, ...]
     map: Sequence[tuple[PlanTable, Rows]]
-    plans: PlanTable
+    plans: Packed
+    devices: Column
     chunks: Column
     many: Rows
     memory: Column
     seconds: Column
     beyond: tuple[Column, Rows]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ordered:
+    """Regions of a survey that may fit, by the least value that any of their plans may have.
+
+    Attributes:
+        survey: the regions.
+        rows: which of them, in their order.
+        value: the least of each. [row]
+    """
+
+    survey: Survey
+    rows: Rows
+    value: Column
+
+    def __len__(self) -> int:
+        """Regions."""
+        return len(self.rows)
+
+    def least(self, first: int = 0) -> float:
+        """The least value that any plan of a region may have, or of one after it."""
+        return float(self.value[first]) if first < len(self) else np.inf
+
+    def between(self, first: int, end: int) -> Regions:
+        """Those at some places."""
+        known, rows = self.survey, self.rows[first:end]
+        return Regions(
+            bounds=Priced(
+                cluster=known.setting.cluster,
+                plans=known.plans.take(rows),
+                value=self.value[first:end],
+                step_time=known.seconds[rows],
+                memory=known.memory[rows],
+            ),
+            chunks=known.chunks[rows],
+            many=known.many[rows],
+        )
 
 
 def survey(
@@ -144,23 +206,26 @@ def survey(
     seen: list[tuple[PlanTable, Rows]] = []
     none, no_row = np.zeros(0), np.zeros(0, np.intp)
     beyond = [(none, no_row)]
-    found = [(every.take(no_row), none, no_row, none, none)]
+    found = [(packed(every.take(no_row)), none, none, no_row, none, none)]
     for some in in_pieces(every, DEGREES):
         plans, many = with_layers(question, some)
         many = many * order_counts(plans, setting.cluster, question.space)
-        seen.append((plans, many))
+        corner, index = distinct([plans.tensor, plans.pipeline])
+        seen.append((plans.take(corner), np.bincount(index, many, len(corner)).astype(np.intp)))
         first = _first(setting, plans, many, question=question)
         for kept, out in _bounded(setting, first, question=question, used=used, most=most):
             found.append(kept)
             beyond.append(out)
     tables, *columns = zip(*found, strict=True)
-    chunks, regions, memory, seconds = (np.concatenate(each) for each in columns)
+    home, chunks, regions, memory, seconds = (np.concatenate(each) for each in columns)
     over, lost = (np.concatenate(each) for each in zip(*beyond, strict=True))
     return Survey(
         setting=setting,
         question=question,
+        used=used,
         map=seen,
-        plans=stacked(tables),
+        plans=packed_together(tables),
+        devices=home,
         chunks=chunks,
         many=regions,
         memory=memory,
@@ -169,8 +234,8 @@ def survey(
     )
 
 
-def regions_of(study: Study, known: Survey, *, found: Incumbents) -> Regions:
-    """The first regions that may fit, by the least value that any of their plans may have.
+def regions_of(study: Study, known: Survey, *, found: Incumbents) -> Ordered:
+    """The first regions that may fit.
 
     Args:
         study: objective and limits.
@@ -183,26 +248,62 @@ def regions_of(study: Study, known: Survey, *, found: Incumbents) -> Regions:
     least, lost = known.beyond
     found.fitting(least, rooms(setting, study.limit), many=lost)
     rows = found.fitting(known.memory, rooms(setting, study.limit), many=known.many)
-    bounds = valued(
+    value = worth_of(
         study,
         setting,
-        known.plans.take(rows),
+        devices=known.devices[rows],
         seconds=known.seconds[rows],
         memory=known.memory[rows],
     )
-    regions = Regions(bounds=bounds, chunks=known.chunks[rows], many=known.many[rows])
-    return regions.take(np.argsort(bounds.value, kind="stable"))
+    order = np.argsort(value, kind="stable")
+    return Ordered(survey=known, rows=rows[order], value=value[order])
+
+
+def stages_open(question: Question, setting: Setting) -> bool:
+    """Whether the first regions leave open how a pipeline works.
+
+    Balanced cuts have no law by which one of them has least. Software that frees as it goes holds
+    more of what a layer keeps where a stage has fewer of its kind, which equal stages do not.
+    """
+    if even_only(question):
+        return True
+    return "balanced" not in question.space.cut and not setting.software.phased
 
 
 def _first(
     setting: Setting, plans: PlanTable, many: Rows, *, question: Question
 ) -> tuple[PlanTable, Column, Rows]:
     """A plan of each region of some layers, the most chunks of a stage, and its legal plans."""
-    if even_only(question):
+    if stages_open(question, setting):
+        if "even" in question.space.cut:
+            # The simplest of them.
+            plans = plans.but(cut=constant(question.space.cut.index("even"), len(plans)))
         return plans, most(question, plans, dimension=STAGES[0], name="interleaving"), many
     plans = grown(question, plans, STAGES)
     orders = order_counts(plans, setting.cluster, question.space)
     return plans, plans.interleaving, orders * counts(question, plans, PARAMETERS)
+
+
+def _least_cuts(question: Question, plans: PlanTable) -> tuple[Cuts, Rows]:
+    """What every way to cut leaves the stages of regions whose stages are open."""
+    rows, index = distinct([plans.pipeline])
+    ways = [_ways(question, int(each)) for each in plans.pipeline[rows]]
+    return least_cuts(question.model, ways), index
+
+
+@lru_cache(maxsize=1024)
+def _ways(question: Question, pipeline: int) -> tuple[Way, ...]:
+    """Every way to cut into so many stages, as if micro-batches came in groups of them."""
+    found: list[Way] = []
+    for _, chunks, place in schedules(question, (pipeline, True)):
+        cut = question.space.cut[place]
+        assert cut != "balanced", "balanced cuts follow the seconds of layers"
+        parts = pipeline * chunks
+        if isinstance(cut, tuple):
+            found.append((pipeline, cut))
+        else:
+            found.append((pipeline, named(question.model, cut, pipeline=pipeline, chunks=parts)))
+    return tuple(dict.fromkeys(found))
 
 
 def divided(
@@ -257,6 +358,10 @@ def joined(several: Sequence[Regions]) -> Regions:
     )
 
 
+Kept = tuple[Packed, Column, Column, Rows, Column, Column]
+"""The columns of a `Survey`."""
+
+
 def _bounded(
     setting: Setting,
     first: tuple[PlanTable, Column, Rows],
@@ -264,21 +369,41 @@ def _bounded(
     question: Question,
     used: tuple[int, ...],
     most: float,
-) -> Iterator[tuple[tuple[PlanTable, Column, Rows, Column, Column], tuple[Column, Rows]]]:
+) -> Iterator[tuple[Kept, tuple[Column, Rows]]]:
     """The columns of a `Survey`, and those beyond a device, a piece at a time.
 
-    Regions of equal layers are in one piece. `used`: numbers of devices of all plans.
+    Where stages are open, a region that is beyond a device takes along all that differ from it by
+    larger micro-batches, which need no less memory.
+
+    Args:
+        setting: workload, cluster and coefficients.
+        first: a plan of each region, the most chunks of a stage, and its legal plans.
+        question: the space.
+        used: numbers of devices of all plans.
+        most: bytes of a device.
     """
     plans, chunks, many = first
+    is_open = stages_open(question, setting)
+    grows = is_open and not setting.software.phased and len(plans) > PIECE
     alike = distinct([getattr(plans, name) for name in READS])[1]
-    order = np.argsort(alike, kind="stable")
-    for start in range(0, len(plans), PIECE):
-        piece = order[start : start + PIECE]
+    left = np.lexsort((alike, plans.micro_batch)) if grows else np.argsort(alike, kind="stable")
+    # Regions that differ by their micro-batch alone, and bytes of those that are beyond a device.
+    others = [getattr(plans, name) for name in (*AXES, *READS) if name != "micro_batch"]
+    kin = distinct(others)[1] if grows else np.arange(len(plans))
+    full = np.zeros(kin.max() + 1 if len(kin) else 0)
+    while len(left):
+        piece, left = left[:PIECE], left[PIECE:]
         some = plans.take(piece)
-        held = hold(setting, some)
+        held = hold(setting, some, cut=_least_cuts(question, some) if is_open else None)
         memory = _least_memory(setting, question, held)
         over, rows = np.flatnonzero(memory > most), np.flatnonzero(memory <= most)
-        beyond, kept, here = (memory[over], many[piece[over]]), some.take(rows), piece[rows]
+        lost, least = piece[over], memory[over]
+        if grows and len(over):
+            full[kin[lost]] = least
+            gone = full[kin[left]] > 0
+            lost = np.concatenate([lost, left[gone]])
+            least, left = full[kin[lost]], left[~gone]
+        beyond, kept, here = (least, many[lost]), some.take(rows), piece[rows]
         seconds = any_parameters(
             setting,
             held.take(rows, kept),
@@ -286,7 +411,8 @@ def _bounded(
             waits=gradients_wait(question),
             used=used,
         )
-        yield (kept, chunks[here], many[here], memory[rows], seconds), beyond
+        columns = kept.devices, chunks[here], many[here], memory[rows], seconds
+        yield (packed(kept), *columns), beyond
 
 
 def _least_memory(setting: Setting, question: Question, held: Held) -> Column:
@@ -311,7 +437,7 @@ def _least_memory(setting: Setting, question: Question, held: Held) -> Column:
     ]
     least = np.full(len(plans), np.inf)
     for fields in several:
-        columns = {name: np.full(len(plans), float(each)) for name, each in fields.items()}
+        columns = {name: constant(each, len(plans)) for name, each in fields.items()}
         lean = plans.but(**columns)
         memory = stage_memory(setting, held.take(every, lean), run=0).total
         least = np.minimum(least, memory)

@@ -153,21 +153,26 @@ def _at(values: Floats, run: Run, place: Rows) -> Column:
     return chosen
 
 
-def hold(setting: Setting, plans: PlanTable) -> Held:
-    """What the layers of each plan take, and how the plan cuts them."""
+def hold(setting: Setting, plans: PlanTable, *, cut: tuple[Cuts, Rows] | None = None) -> Held:
+    """What the layers of each plan take, and how the plan cuts them.
+
+    Args:
+        setting: workload, cluster and coefficients.
+        plans: the plans.
+        cut: ways to cut, and which of them each plan has; None for what the plans say.
+    """
     rows, layer = distinct([getattr(plans, name) for name in READS])
     layers = layer_memory(setting, plans.take(rows))
-    ways, cut = _ways(setting, plans)
-    found = cuts(setting.workload.model, ways)
-    pairs, load = distinct([layer, cut])
+    found, way = cut or cuts_of(setting, plans)
+    pairs, load = distinct([layer, way])
     return Held(
         plans=plans,
         layers=layers,
         layer=layer,
         cuts=found,
-        cut=cut,
+        cut=way,
         loads=_loads(
-            setting, plans.take(pairs), held=(layers, layer[pairs]), cut=(found, cut[pairs])
+            setting, plans.take(pairs), held=(layers, layer[pairs]), cut=(found, way[pairs])
         ),
         load=load,
     )
@@ -291,7 +296,7 @@ STEPS = 64.0
 then does for all plans whose layers hardly differ."""
 
 
-def _ways(setting: Setting, plans: PlanTable) -> tuple[list[Way], Rows]:
+def cuts_of(setting: Setting, plans: PlanTable) -> tuple[Cuts, Rows]:
     """The distinct ways to cut, and which of them each plan has.
 
     Only a balanced cut needs to know how long layers compute, so only then are they timed here.
@@ -322,7 +327,8 @@ def _ways(setting: Setting, plans: PlanTable) -> tuple[list[Way], Rows]:
             ways.append((pipeline, sizes))
     several = tuple(dict.fromkeys(ways))
     position = {way: place for place, way in enumerate(several)}
-    return list(several), np.array([position[way] for way in ways], np.intp)[cut]
+    found = cuts(setting.workload.model, several)
+    return found, np.array([position[way] for way in ways], np.intp)[cut]
 
 
 def _balanced(setting: Setting, seconds: tuple[float, ...], chunks: int) -> Sizes:

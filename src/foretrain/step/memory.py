@@ -57,7 +57,7 @@ class MemoryColumns:
         buffers: the layer being computed again, what passes through a layer, and `outside`.
         outside: what the framework's allocator does not hand out, part of `buffers`.
         phase: which moment that is, of `MemoryPeak`; of software whose buffers are there for good,
-            the first, for all of them are one.
+            one of the first two.
     """
 
     weights: Column
@@ -134,15 +134,22 @@ def _columns(
 
 
 def _at_once(setting: Setting, held: Held, *, state: State, stage: Stage) -> list[Moment]:
-    """Software whose buffers are there for good: everything that a step needs is there at once."""
+    """The two moments that may be the fullest of software whose buffers are there for good.
+
+    Logits and their loss are gone before the last layer is computed again: each tensor that
+    autograd keeps goes with the backward pass that needs it.
+    """
     plans, known, (run, _) = held.plans, setting.coefficients.memory, stage
     here, moving = here_of(setting, held, stage)
     met, transient = held.of_stage("met", run), held.of_stage("transient", run)
     temporaries = known.temporaries * (held.of_stage("kept", run) + met)
-    passing = transient + held.of_stage("unpacked", run) + moving
+    passing = held.of_stage("unpacked", run) + moving + temporaries
+    passing = passing + _gathered(setting, held, run=run)
     gradients = state.gradients * ~offload.of_gradients(plans) + state.feedback
-    passing = passing + _gathered(setting, held, run=run) + temporaries
-    return [Moment(gradients=gradients, activations=here + met, buffers=passing)]
+    return [
+        Moment(gradients=gradients, activations=here + met, buffers=passing),
+        Moment(gradients=gradients, activations=here, buffers=passing + transient),
+    ]
 
 
 def heaviest_total(setting: Setting, held: Held) -> Column:

@@ -85,17 +85,18 @@ class Moment:
 
 def fullest(moments: Sequence[Moment]) -> tuple[Moment, Rows]:
     """The moment with the largest total, the first of equals, and which of them that is."""
-    if len(moments) == 1:
-        return moments[0], np.zeros(1, np.intp)
-    totals = np.stack(np.broadcast_arrays(*(each.total for each in moments)))
-    at = np.argmax(totals, axis=0)
-
-    def chosen(name: str) -> Column:
-        each = np.broadcast_arrays(totals[0], *(getattr(moment, name) for moment in moments))[1:]
-        taken: Column = np.take_along_axis(np.stack(each), at[np.newaxis], axis=0)[0]
-        return taken
-
-    return Moment(**{each.name: chosen(each.name) for each in fields(Moment)}), at
+    most, *others = moments
+    at: Rows = np.zeros(1, np.intp)
+    for place, moment in enumerate(others, 1):
+        fuller = moment.total > most.total
+        at = np.where(fuller, place, at)
+        most = Moment(
+            **{
+                each.name: np.where(fuller, getattr(moment, each.name), getattr(most, each.name))
+                for each in fields(Moment)
+            }
+        )
+    return most, at
 
 
 Stage = tuple[Run, Column | float]

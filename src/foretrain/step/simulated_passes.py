@@ -1,12 +1,11 @@
 """The passes of a step, and the order in which a pipeline stage works through its own.
 
-The passes of a step on the compute and send streams of a pipeline, played event by event.
+The passes of a step on the compute and send streams of a pipeline, played pass by pass.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from heapq import heappop, heappush
 
 from foretrain.errors import InputError
 from foretrain.plan.plan import Sends
@@ -74,84 +73,54 @@ class Pipeline:
 
     def __init__(self, times: StepTimes, passes: PassSequence) -> None:
         self.passes = passes
+        self.seconds = _seconds(times, passes)
         self.ended = [0.0] * passes.count
         self.sent: dict[int, tuple[float, float]] = {}
         self._send = times.send
         self._blocking = times.sends is Sends.BLOCKING
-        self._stage = _stages(passes)
-        self.seconds = _seconds(times, passes)
-        self._orders = [iter(_order(stage, passes)) for stage in range(passes.stages)]
-        self._next = [next(numbers, None) for numbers in self._orders]
-        self._busy = [False] * passes.stages
-        self._link_free = [0.0] * passes.stages
-        self._successors = passes.successors
-        self._arrived = bytearray(passes.count)
-        self._arrived[: passes.micro_batches] = b"\1" * passes.micro_batches
-        # Gradients of weights need what is on the stage; the order brings them after their input.
-        self._arrived[2 * passes.half :] = b"\1" * (passes.count - 2 * passes.half)
-        # Not the kernel: passes are numbers, and a search plays a hundred thousand of them.
-        self._queue: list[tuple[float, int, int]] = []
-        self._asked = 0
-        self._now = 0.0
 
     def run(self) -> None:
-        """Play the step's passes to the end."""
-        for stage in range(self.passes.stages):
-            self._advance(stage)
-        queue = self._queue
-        while queue:
-            self._now, _, event = heappop(queue)
-            if event >= 0:
-                self._finish(event)
-            else:
-                self._deliver(-1 - event)
-        assert not any(self._busy), "a stage never finished"
-        assert self._next == [None] * self.passes.stages, "a pass never got its input"
+        """Play the step's passes to the end.
 
-    def _advance(self, stage: int) -> None:
-        """Start the stage's next pass if its input is there."""
-        number = self._next[stage]
-        if number is None or self._busy[stage] or not self._arrived[number]:
-            return
-        self._busy[stage] = True
-        self._asked += 1
-        heappush(self._queue, (self._now + self.seconds[number], self._asked, number))
-
-    def _finish(self, number: int) -> None:
-        """End a pass and hand its result on."""
-        stage = self._stage[number]
-        self.ended[number] = self._now
-        self._next[stage] = next(self._orders[stage], None)
-        successor = self._successors[number]
-        receiver = stage if successor is None else self._stage[successor]
-        sends = receiver != stage and self._send > 0
-        if sends and successor is not None:
-            now, free = self._now, self._link_free[stage]
-            start = free if free > now else now
-            end = start + self._send
-            self._link_free[stage] = end
-            self.sent[number] = (start, end)
-            self._asked += 1
-            heappush(self._queue, (end, self._asked, -1 - number))
-        elif successor is not None:
-            self._receive(receiver, successor)
-        if not (sends and self._blocking):
-            self._busy[stage] = False
-            self._advance(stage)
-
-    def _deliver(self, number: int) -> None:
-        """End the send of a pass's result."""
-        successor = self._successors[number]
-        assert successor is not None, "a pass without a successor sends nothing"
-        if self._blocking:
-            stage = self._stage[number]
-            self._busy[stage] = False
-            self._advance(stage)
-        self._receive(self._stage[successor], successor)
-
-    def _receive(self, stage: int, number: int) -> None:
-        self._arrived[number] = 1
-        self._advance(stage)
+        The order of a stage's passes is fixed, and so is that of its sends. So no clock is needed:
+        whichever stage has the input of its next pass goes on as far as inputs go.
+        """
+        passes, stage_of, successors = self.passes, _stages(self.passes), self.passes.successors
+        orders = [iter(_order(stage, passes)) for stage in range(passes.stages)]
+        wanted = [next(numbers, None) for numbers in orders]
+        seconds, ended, sent, send = self.seconds, self.ended, self.sent, self._send
+        # When each pass has its input; below zero while it has not. First passes have it, and
+        # gradients of weights need what is on the stage: the order brings them after their input.
+        arrived = [-1.0] * passes.count
+        arrived[: passes.micro_batches] = [0.0] * passes.micro_batches
+        arrived[2 * passes.half :] = [0.0] * (passes.count - 2 * passes.half)
+        free, link_free = [0.0] * passes.stages, [0.0] * passes.stages
+        going = list(range(passes.stages))
+        while going:
+            stage = going.pop()
+            numbers, now, link = orders[stage], free[stage], link_free[stage]
+            number = wanted[stage]
+            while number is not None:
+                input_at = arrived[number]
+                if input_at < 0.0:
+                    break
+                now = (input_at if input_at > now else now) + seconds[number]
+                ended[number] = now
+                done, successor, number = number, successors[number], next(numbers, None)
+                if successor is None:
+                    continue
+                receiver, ready = stage_of[successor], now
+                if receiver != stage and send > 0.0:
+                    start = link if link > now else now
+                    ready = link = start + send
+                    sent[done] = (start, ready)
+                    if self._blocking:
+                        now = ready
+                arrived[successor] = ready
+                if receiver != stage and wanted[receiver] == successor:
+                    going.append(receiver)
+            wanted[stage], free[stage], link_free[stage] = number, now, link
+        assert wanted == [None] * passes.stages, "a pass never got its input"
 
 
 @lru_cache(KEPT)

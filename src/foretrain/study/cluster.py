@@ -253,9 +253,9 @@ def read_mixed(
         for place, table in enumerate(groups)
     ]
     link, between = None, section.get("link")
-    described = None if between is None else problems.table(between, "cluster.device")
+    described = None if between is None else problems.table(between, "cluster.link")
     if described is not None:
-        link = validated(Link, described, path="cluster.device", problems=problems)
+        link = validated(Link, described, path="cluster.link", problems=problems)
     if len(problems.found) > before:
         return None
     first, second = (kind for kind in kinds if kind is not None)
@@ -263,7 +263,7 @@ def read_mixed(
     try:
         return Mixed(name=str(name), first=first, second=second, link=link)
     except InputError as error:
-        problems.add("cluster.device", str(error).removeprefix("Mixed.link: "))
+        problems.add("cluster.link", str(error).removeprefix("Mixed.link: "))
         return None
 
 

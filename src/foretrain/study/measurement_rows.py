@@ -158,6 +158,9 @@ PICTURES = frozenset({TableKind.CNN_TRAINING, TableKind.SINGLE_DEVICE, TableKind
 BATCHES = ("batch_per_gpu", "batch", "mbs")
 """Columns of samples that a device takes at once; a table has one of them."""
 
+MOST_TOKENS = 2.0**22
+"""Of one pass on one device: 32 times as many as the longest published context of a device has."""
+
 MEMORY_UNITS: Mapping[str, float] = MappingProxyType(
     {"B": 1.0, "MB": 1e6, "GB": 1e9, "MiB": 2.0**20, "GiB": 2.0**30, "percent": 0.01}
 )
@@ -192,7 +195,7 @@ def run_of(cells: Cells, table: TableKind) -> MeasuredRun:
         place=_place(cells, table),
         layout=_layout(cells, table),
         message=message,
-        global_batch=_count(cells, "gbs"),
+        global_batch=None if _run_together(cells) else _count(cells, "gbs"),
         precision=cells.get("precision", ""),
         linear_precision=cells.get("linear_precision", ""),
         optimizer=cells.get("optimizer", ""),
@@ -206,12 +209,26 @@ def run_of(cells: Cells, table: TableKind) -> MeasuredRun:
 
 def _step_time(cells: Cells) -> Reading:
     """The time of a step, or what the tokens of a step take at the stated rate."""
+    if _run_together(cells):
+        return Subject.STEP_TIME, None
     stated = _number(cells, "step_time_s")
     batch, sequence = _number(cells, "gbs"), _number(cells, "seq_len")
     rate = _number(cells, "tokens_per_s_total")
     if stated is None and batch and sequence and rate:
         return Subject.STEP_TIME, batch * sequence / rate
     return Subject.STEP_TIME, stated
+
+
+def _run_together(cells: Cells) -> bool:
+    """Whether a batch is two columns of its source run together: a sample's length, then a count.
+
+    Its digits begin with those of the length, and its tokens are more than a device takes at once.
+    What was derived from it, the batch of a step and its time, is then as unknown as the batch.
+    """
+    length, batch = cells.get("seq_len", ""), cells.get("mbs", "")
+    if not length or not batch.startswith(length):
+        return False
+    return float(batch) * float(length) > MOST_TOKENS
 
 
 def _token_rate(cells: Cells) -> float | None:
@@ -296,7 +313,11 @@ def _layout(cells: Cells, table: TableKind) -> RunLayout:
         axes=cells.get("parallelism", ""),
         zero_stage=_count(cells, "zero_stage"),
         sharding=cells.get("shard_strategy", ""),
-        micro_batch=_number(cells, next((name for name in BATCHES if name in cells), "")),
+        micro_batch=(
+            None
+            if _run_together(cells)
+            else _number(cells, next((name for name in BATCHES if name in cells), ""))
+        ),
         batch_tokens=_count(cells, "batch_tokens"),
         accumulation=_count(cells, "grad_accum"),
         sequence_parallel=_flag(cells, "sequence_parallel"),

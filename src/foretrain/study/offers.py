@@ -14,7 +14,7 @@ from foretrain.errors import InputError
 from foretrain.study.catalogue import cluster_document, names
 from foretrain.study.cluster import cluster_remarks, level_documents, read_cluster
 from foretrain.study.keys import Count, LevelDocument, resized, with_nodes
-from foretrain.study.own_entries import read_prices
+from foretrain.study.own_entries import apart_remark, read_prices
 from foretrain.study.plan import Counts
 from foretrain.study.problems import Problems, validated
 from foretrain.units import as_written
@@ -147,6 +147,9 @@ def offer_remarks(found: Sequence[Offered], kept: Sequence[Offered], today: date
             yield from cluster_remarks(each.section, each.cluster, today, named=several)
         else:
             examples += each.cluster.price is not None
+    ages = apart_remark([each.cluster for each in kept], today)
+    if ages is not None:
+        yield f"cluster.price = {ages}"
     if not all(each.chosen for each in found):
         left = len(found) - len(kept)
         out = f", {left} that cannot answer left out" if left else ""

@@ -15,7 +15,7 @@ with `price = "2.10 USD/h"` and `date = 2026-10-01`.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,6 +166,8 @@ def _add(
 PRICED: Final = ("devices", "clusters")
 MOST_DAYS: Final = 180
 """Days after which a price should be looked up again: providers change theirs now and then."""
+MOST_APART: Final = 30
+"""Days that may lie between two prices that are compared."""
 
 
 def day(text: str) -> datetime.date:
@@ -286,3 +288,25 @@ def price_remark(
     age = f", {days} days old: look it up again" if days > MOST_DAYS else ""
     age = ", a day to come: correct its date" if days < 0 else age
     return f"{DOLLARS_PER_SECOND.write(cluster.price)} per device ({whose}{month}{age})"
+
+
+def apart_remark(clusters: Sequence[Cluster], today: datetime.date) -> str | None:
+    """That prices which an answer compares are of different ages; None where they are not.
+
+    Args:
+        clusters: what may be rented; a price without a day is taken to be of today.
+        today: the day of asking.
+    """
+    days = {
+        cluster.name: today if cluster.price_date is None else day(cluster.price_date)
+        for cluster in clusters
+        if cluster.price is not None
+    }
+    if not days:
+        return None
+    old, new = min(days, key=lambda name: days[name]), max(days, key=lambda name: days[name])
+    apart = (days[new] - days[old]).days
+    if apart <= MOST_APART:
+        return None
+    told = f"{old}'s of {days[old]:%Y-%m}, {new}'s of {days[new]:%Y-%m}"
+    return f"{apart} days between them ({told}): bring them to one day before you compare costs"

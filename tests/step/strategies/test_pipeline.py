@@ -12,7 +12,14 @@ from tests.random_nouns import sizes
 
 from foretrain.plan.plan import Plan, Schedule, cut_into
 from foretrain.plan.table import table_of
-from foretrain.step.strategies.pipeline import boundary_bytes, cuts, in_flight, named, stage_layers
+from foretrain.step.strategies.pipeline import (
+    boundary_bytes,
+    cuts,
+    in_flight,
+    least_cuts,
+    named,
+    stage_layers,
+)
 from foretrain.workload.library.entries import build
 
 GPT = build("gpt-3-175b", sequence=2048)
@@ -69,6 +76,21 @@ def test_the_first_and_the_last_stage_stand_alone(way):
     found = cuts(model, [(pipeline, chunks)])
     runs = found.stages[:, 0][found.stages[:, 0] > 0]
     assert runs[0] == runs[-1] == 1
+
+
+@given(way=ways())
+def test_the_least_of_one_way_to_cut_is_that_way(way):
+    model, *shape = way
+    way = tuple(shape)
+    mine, least = cuts(model, [way]), least_cuts(model, [(way,)])
+    for name in ("layers", "stages", "first"):
+        np.testing.assert_array_equal(getattr(least, name), getattr(mine, name))
+
+
+def test_the_least_of_several_ways_is_what_each_of_them_leaves_a_stage():
+    found = least_cuts(GPT, [((4, (23, 24, 24, 25)), (4, (24, 24, 25, 23)))])
+    held = np.repeat(found.layers[:, 1, 0], found.stages[:, 0].astype(int))
+    assert held.tolist() == [23, 24, 24, 23]
 
 
 def test_stages_of_blocks_alone_are_three_runs():

@@ -19,10 +19,6 @@ from foretrain.step.setting import Setting, amounts_of
 from foretrain.step.strategies import share_of
 from foretrain.units import BYTES
 
-THROUGHOUT = "with all micro-batches in flight"
-"""When memory is fullest of software whose buffers are there for good."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AliveAt:
     """What the heaviest device holds at one moment of a step, in bytes.
@@ -70,7 +66,7 @@ class FullestMoment:
     Attributes:
         stage: of the pipeline that is heaviest, from 0.
         fullest: the moment at which it holds most.
-        moments: every moment that may be the fullest, in order; one of software whose buffers are
+        moments: every moment that may be the fullest, in order; two of software whose buffers are
             there for good.
         kept: what the layer that repeats most keeps, the largest first; empty where only its input
             is kept.
@@ -97,7 +93,7 @@ def fullest_moment(known: Setting, estimate: Estimate, stage: SlowestStage) -> F
     later = float(heaviest.stage - held.first(run)[0])
     moments = tuple(
         AliveAt(
-            when=_when(known, float(np.ravel(found.phase)[0])),
+            when=MemoryPeak(int(np.ravel(found.phase)[0])).words,
             total=float(np.ravel(found.total)[0]),
             **{
                 name: float(np.ravel(getattr(found, name))[0])
@@ -112,10 +108,6 @@ def fullest_moment(known: Setting, estimate: Estimate, stage: SlowestStage) -> F
         moments=moments,
         kept=_kept(known, plan, stage),
     )
-
-
-def _when(known: Setting, phase: float) -> str:
-    return MemoryPeak(int(phase)).words if known.software.phased else THROUGHOUT
 
 
 def _kept(known: Setting, plan: Plan, stage: SlowestStage) -> tuple[KeptBy, ...]:

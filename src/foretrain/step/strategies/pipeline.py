@@ -196,13 +196,28 @@ def _stage_layers(shape: Shape, pipeline: int, sizes: Sizes) -> list[Counts]:
     return [tuple(stage) for stage in stages.tolist()]
 
 
-def cuts(model: Model, ways: list[Way]) -> Cuts:
+def cuts(model: Model, ways: Sequence[Way]) -> Cuts:
     """The runs of stages of each way to cut a model."""
     shape = _shape(model)
-    runs = [_runs(shape, *way) for way in ways]
+    return _side_by_side([_runs(shape, (way,)) for way in ways], kinds=len(shape))
+
+
+def least_cuts(model: Model, several: Sequence[tuple[Way, ...]]) -> Cuts:
+    """Runs of stages that have no more layers of any kind than each way to cut leaves them.
+
+    Args:
+        model: the network.
+        several: ways to cut it into as many stages, and others; no run belongs to a plan.
+    """
+    shape = _shape(model)
+    return _side_by_side([_runs(shape, ways) for ways in several], kinds=len(shape))
+
+
+def _side_by_side(runs: Sequence[tuple[StageRun, ...]], *, kinds: int) -> Cuts:
+    """Runs of several cuts as columns."""
     width = max(len(run) for run in runs)
-    layers = np.zeros((width, len(model.layers), len(ways)))
-    stages, first = np.zeros((width, len(ways))), np.zeros((width, len(ways)))
+    layers = np.zeros((width, kinds, len(runs)))
+    stages, first = np.zeros((width, len(runs))), np.zeros((width, len(runs)))
     for way, cut in enumerate(runs):
         for position, (counts, start, length) in enumerate(cut):
             layers[position, :, way] = counts
@@ -211,10 +226,15 @@ def cuts(model: Model, ways: list[Way]) -> Cuts:
     return Cuts(layers=layers, stages=stages, first=first)
 
 
+StageRun = tuple[Counts, int, int]
+"""Layers of each kind on a stage, position of the first such stage, and how many there are."""
+
+
 @lru_cache(maxsize=4096)
-def _runs(shape: Shape, pipeline: int, sizes: Sizes) -> tuple[tuple[Counts, int, int], ...]:
-    """Layers, first position and length of each run; the first and the last stage stand alone."""
-    stages = _stage_layers(shape, pipeline, sizes)
+def _runs(shape: Shape, ways: tuple[Way, ...]) -> tuple[StageRun, ...]:
+    """Runs of what every way leaves a stage; the first and the last stage stand alone."""
+    every = np.array([_stage_layers(shape, *way) for way in ways])
+    stages = [tuple(stage) for stage in every.min(axis=0).tolist()]
     ends = {0, len(stages) - 1}
     keys = [(stage, position if position in ends else -1) for position, stage in enumerate(stages)]
     runs, start = [], 0
