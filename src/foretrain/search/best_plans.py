@@ -32,9 +32,10 @@ from foretrain.search.exhaustive import every_plan
 from foretrain.search.explain.differences import spent as spent_on
 from foretrain.search.found import Front, Incumbents
 from foretrain.search.proposed import entries, proposed
-from foretrain.search.regions import Survey
+from foretrain.search.recall import recall
 from foretrain.search.result import Cell, ParetoPoint, Progress, SearchResult
 from foretrain.search.simple import Simple
+from foretrain.search.survey import Survey
 from foretrain.search.table import worth_of
 from foretrain.search.ways_out import nearest_miss
 from foretrain.step.estimate import over_job_limits
