@@ -24,10 +24,9 @@ import numpy as np
 from yardstick import yardstick
 
 from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes, fleet
+from foretrain.jobs.active import CountedPool
 from foretrain.jobs.ordered import OrderedDispatcher, Ordering
-from foretrain.jobs.policies.fifo import fifo, sjf, srtf
-from foretrain.jobs.policies.gittins import las
-from foretrain.jobs.pool import CountedPool
+from foretrain.jobs.policies.orders import fifo, las, sjf, srtf
 from foretrain.jobs.run import run
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job, Trace

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING
 
 from foretrain.cluster.mixed import Fleet, NodeFailures
 from foretrain.errors import InputError
-from foretrain.jobs.active import Active
-from foretrain.jobs.admission import Admission, partitioned, room
-from foretrain.jobs.eligible import Eligibility
+from foretrain.jobs.active import Active, CountedPool, Limits, Pool
+from foretrain.jobs.admission import Admission, Eligibility, partitioned, room
 from foretrain.jobs.fragmentation import Fragmentation
 from foretrain.jobs.hazard import pace
 from foretrain.jobs.kinds import only_kind
-from foretrain.jobs.limits import Limits
 from foretrain.jobs.nodes import NodePool, Place, packed, racks, spread
 from foretrain.jobs.outages import Outages, lose_node
 from foretrain.jobs.outcomes import Observer, Outcomes, Watch
@@ -87,7 +85,7 @@ class _Stages:
     | stage | what it decides | where |
     |---|---|---|
     | capacity | which nodes are there | `Failures`, `outages.py` |
-    | eligibility | what a job waits for before it stands in the queue | `eligible.py` |
+    | eligibility | what a job waits for before it stands in the queue | `admission.py` |
     | admission | how much work is let in | `admission.py` |
     | priority, selection | who is next, and who may pass | a policy's order or division |
     | reservation, backfill | who has a future start that others must not touch | `backfill.py` |

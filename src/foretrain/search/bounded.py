@@ -30,11 +30,9 @@ from foretrain.plan.choices import (
 from foretrain.plan.enumeration import ROWS, counts, degrees, up_to, with_choices
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Study, parts_of
-from foretrain.plan.table import Column, Rows
-from foretrain.search.candidate import Priced
-from foretrain.search.found import Incumbents
-from foretrain.search.front import by_count, unbeaten
-from foretrain.search.objective import over_limits
+from foretrain.plan.table import Column, PlanTable, Rows, distinct, table_of
+from foretrain.search.candidate import Priced, over_limits
+from foretrain.search.found import Incumbents, by_count, unbeaten
 from foretrain.search.regions import Ordered, Regions, divided, joined, regions_of
 from foretrain.search.survey import Survey, even_only, gradients_wait, stages_open, survey
 from foretrain.search.table import keep_freed_memory, price, that_fit, valued

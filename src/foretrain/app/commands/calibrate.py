@@ -66,6 +66,7 @@ def calibrate(
     from datetime import date
 
     from foretrain.app.output import check_page, chosen, show_and_write, tell, told
+    from foretrain.app.progress import engine
     from foretrain.app.sides import counts_of
     from foretrain.evidence import calibrate as verb
     from foretrain.plan.study import Study

@@ -9,6 +9,7 @@ from math import exp, hypot, log
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.intervals import LEVEL
 from foretrain.plan.study import Study
+from foretrain.search.certainty import spread
 from foretrain.search.explain.classes import classes
 from foretrain.search.explain.compared import (
     Comparison,
@@ -19,7 +20,6 @@ from foretrain.search.explain.compared import (
 )
 from foretrain.search.explain.departures import PinnedPlan, departures
 from foretrain.search.explain.explain import MeantPlan, meant_by
-from foretrain.search.resolution import spread
 from foretrain.show.words import written
 from foretrain.step.result import Estimate, Parts
 from foretrain.study.coefficients import DEFAULT

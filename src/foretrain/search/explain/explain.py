@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
 from foretrain.plan.plan import Plan
-from foretrain.plan.spelling import changed
 from foretrain.plan.study import Space, Study
+from foretrain.plan.table import changed
 from foretrain.search import why_not as doubts
 from foretrain.search.best_plans import best_plans
 from foretrain.search.explain.alive import fullest_moment

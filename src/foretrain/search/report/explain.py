@@ -14,8 +14,8 @@ from foretrain.search.explain.limits import BoundOperator
 from foretrain.search.explain.sensitivity import Sensitivity, signed_share
 from foretrain.search.explain.waterfall import Fall
 from foretrain.search.report.bars import moment_bars
-from foretrain.search.report.step_picture import step_picture
-from foretrain.search.report.why_not import why_not_section
+from foretrain.search.report.pictures import step_picture
+from foretrain.search.report.sections import why_not_section
 from foretrain.show.report import (
     AnswerReport,
     Brief,
