@@ -41,7 +41,7 @@ from foretrain.search.export import Exported as Exported, export as export
 from foretrain.search.explain.compare import compare as compare
 from foretrain.search.explain.compared import Comparison as Comparison, MeasuredStep as MeasuredStep
 from foretrain.search.explain.explain import explain as explain
-from foretrain.search.explain.explained import Explained as Explained
+from foretrain.search.explain.explain import Explained as Explained
 from foretrain.search.explain.finding import Finding as Finding, Measured as Measured
 from foretrain.search.explain.findings import findings as findings
 from foretrain.search.import_files import Imported as Imported, import_ as import_

@@ -59,7 +59,7 @@ ANSWERS: Final = (
         "search.search",
         "search.result:SearchResult",
         "search.report.search:search_report",
-        then="search.report.following:after_search",
+        then="search.report.compare:after_search",
     ),
     Answer(
         "largest", "search.largest", "search.largest:Largest", "search.report.search:largest_report"
@@ -67,9 +67,9 @@ ANSWERS: Final = (
     Answer(
         "explain",
         "search.explain.explain",
-        "search.explain.explained:Explained",
+        "search.explain.explain:Explained",
         "search.report.explain:explain_report",
-        then="search.report.following:after_explain",
+        then="search.report.compare:after_explain",
     ),
     Answer(
         "compare",

@@ -9,7 +9,7 @@ from tests.jobs.runs import job as rigid_job
 from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active, CountedPool
-from foretrain.jobs.kinds import filled, only_kind, rates, steps_left, water_level
+from foretrain.jobs.rounds import filled, only_kind, rates, steps_left, water_level
 from foretrain.jobs.shared import ClusterState
 from foretrain.measured.job import JobPhase, Phased
 from foretrain.throughput import PowerLaw

@@ -13,9 +13,9 @@ from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.admission import Admission, partitioned
 from foretrain.jobs.backfill import BackfillDispatcher
-from foretrain.jobs.fragmentation import Fragmentation, stranded
 from foretrain.jobs.nodes import NodePool, NodeRoom, packed, racks, spread
 from foretrain.jobs.ordered import OrderedDispatcher
+from foretrain.jobs.outages import Fragmentation, stranded
 from foretrain.jobs.policies.elastic import fifo_max
 from foretrain.jobs.policies.orders import fifo, las, sjf, srtf
 from foretrain.jobs.run import Failures, run

@@ -89,7 +89,7 @@ def test_a_run_makes_answers_about_another_run_better():
 
 
 def pinned_to(study, plan):
-    from foretrain.search.explain.pinned import pinned
+    from foretrain.search.explain.departures import pinned
 
     return pinned(study, plan, study.cluster)
 

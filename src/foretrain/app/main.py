@@ -14,17 +14,10 @@ from typing import Annotated, NoReturn
 import typer
 
 from foretrain.answers import ANSWERS
-from foretrain.app.commands.calibrate import calibrate
 from foretrain.app.commands.clusters import ensemble, scale, simulate
-from foretrain.app.commands.compare import compare
-from foretrain.app.commands.explain import explain
-from foretrain.app.commands.here import catalogue, doctor, mcp
-from foretrain.app.commands.init import init
-from foretrain.app.commands.launch import export, import_
-from foretrain.app.commands.schema import schema
-from foretrain.app.commands.search import search
-from foretrain.app.commands.study import of_study
-from foretrain.app.commands.validate import validate
+from foretrain.app.commands.common import catalogue, doctor, init, mcp, of_study, schema
+from foretrain.app.commands.evidence import calibrate, validate
+from foretrain.app.commands.plans import compare, explain, export, import_, search
 from foretrain.app.output import tell
 from foretrain.errors import ForetrainError, NoPlanFits
 

@@ -159,7 +159,7 @@ def _row(named: str, coefficients: Coefficients) -> MeasuredStep:
     Raises:
         InputError: the table has no such row, or nothing is predicted of it.
     """
-    from foretrain.evidence.measured_step import measured_step
+    from foretrain.evidence.predict import measured_step
     from foretrain.measured.run import MeasuredRun
     from foretrain.study.measurements import read_measurements
     from foretrain.study.problems import told_of

@@ -1,12 +1,14 @@
 """Ladders: plans of which any may be meant, priced side by side.
 
 What foretrain says of a measured run, whatever was measured.
+
+A measured row as a step that can be compared: its question as a study, and what was measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -22,6 +24,9 @@ from foretrain.measured.place import Catalogue, exchange_case
 from foretrain.measured.run import MeasuredRun, Subject
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan, Recompute
+from foretrain.plan.study import Space, Study
+from foretrain.search.explain.compared import MeasuredStep
+from foretrain.search.explain.departures import pinned
 from foretrain.step.alternatives import climb, in_the_middle, weigh
 from foretrain.step.collective import PATTERNS, transfers
 from foretrain.step.price import price_plan
@@ -31,6 +36,8 @@ from foretrain.step.situation import among, interval
 from foretrain.study.catalogue import cluster, device
 from foretrain.study.launch_files import recipes
 from foretrain.study.trainers import trainers
+from foretrain.trainers.chosen import Chosen
+from foretrain.trainers.trainer import ANY
 from foretrain.trainers.variants import Opened, variants
 from foretrain.units import BYTES
 
@@ -323,3 +330,35 @@ def setting_of(case: Case, coefficients: Coefficients) -> Setting:
     if wrong:
         raise InputError("\n".join(wrong))
     return setting(case.workload, case.cluster, coefficients, software=case.software)
+
+
+def measured_step(run: MeasuredRun, coefficients: Coefficients, *, of: str) -> MeasuredStep:
+    """A measured row, to compare a study with.
+
+    Args:
+        run: the row, of a step's time.
+        coefficients: by which it is predicted.
+        of: what to call it.
+
+    Raises:
+        InputError: nothing is predicted of such a row, or it measures something else.
+    """
+    if run.subject is not Subject.STEP_TIME:
+        raise InputError(f"{of}: measures the {run.subject}; the time of a step is compared.")
+    try:
+        case = meant_of(case_of(run, CATALOGUE), coefficients).case
+        found = predict(run, coefficients)
+    except NotCovered as error:
+        raise InputError(f"{of}: nothing is predicted of this row: {error}.") from None
+    if found.plan is None or found.measured is None:
+        raise InputError(f"{of}: says no time of a step.")
+    named = next((each for each in trainers() if each.name == case.trainer), None)
+    every = tuple(each.name for each in fields(Space))
+    chosen = None if named in (None, ANY) else Chosen(trainer=named, stated=every)
+    study = Study(workload=case.workload, cluster=case.cluster, space=Space(), trainer=chosen)
+    return MeasuredStep(
+        study=pinned(study, found.plan, case.cluster),
+        step_time=found.measured,
+        of=of,
+        expected=found.value,
+    )

@@ -15,14 +15,13 @@ from foretrain.cluster.mixed import Fleet, NodeFailures
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active, CountedPool, Limits, Pool
 from foretrain.jobs.admission import Admission, Eligibility, partitioned, room
-from foretrain.jobs.fragmentation import Fragmentation
 from foretrain.jobs.hazard import pace
-from foretrain.jobs.kinds import only_kind
 from foretrain.jobs.nodes import NodePool, Place, packed, racks, spread
-from foretrain.jobs.outages import Outages, lose_node
+from foretrain.jobs.outages import Fragmentation, Outages, lose_node
 from foretrain.jobs.outcomes import Observer, Outcomes, Watch
 from foretrain.jobs.policies.policy import PolicyInputs
 from foretrain.jobs.policies.table import named
+from foretrain.jobs.rounds import only_kind
 from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.measured.job import End, Job, Trace
 from foretrain.measured.queue_study import Conditions, Placement

@@ -17,7 +17,7 @@ from foretrain.launch.writing import Wrote, in_form, write
 from foretrain.plan.legality import kind_problems
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Space, Study
-from foretrain.search.explain.pinned import gives_one
+from foretrain.search.explain.departures import gives_one
 from foretrain.search.result import SearchResult
 from foretrain.search.search import search
 from foretrain.show.document import Provenance, of_study

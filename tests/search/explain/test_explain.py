@@ -11,11 +11,11 @@ from foretrain.errors import InputError, NoPlanFits
 from foretrain.plan.plan import Plan, Recompute
 from foretrain.plan.study import Maximise, Space
 from foretrain.plan.table import table_of
+from foretrain.search.explain.breakdown import added
+from foretrain.search.explain.departures import pinned
 from foretrain.search.explain.explain import explain
 from foretrain.search.explain.levers import LeverKind, neighbours_of
 from foretrain.search.explain.limits import BoundBy, slowest_stage
-from foretrain.search.explain.pinned import pinned
-from foretrain.search.explain.waterfall import added
 from foretrain.search.result import Verdict
 from foretrain.step.estimate import estimate
 from foretrain.step.held import hold

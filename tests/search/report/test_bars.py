@@ -3,8 +3,8 @@
 import pytest
 from tests import builders
 
-from foretrain.search.explain.alive import AliveAt
-from foretrain.search.report.bars import fates, memory_bars, moment_bars, space_bar, time_bars
+from foretrain.search.explain.breakdown import AliveAt
+from foretrain.search.report.charts import fates, memory_bars, moment_bars, space_bar, time_bars
 
 
 def test_stacked_bars_are_as_long_as_their_totals():

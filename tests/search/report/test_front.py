@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests import builders
 
 from foretrain.cluster.offer import Offer
-from foretrain.search.report.front import pareto_plot
+from foretrain.search.report.charts import pareto_plot
 
 
 def test_every_point_of_the_plot_lies_in_it():

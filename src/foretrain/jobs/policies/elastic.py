@@ -27,9 +27,8 @@ from foretrain.errors import InputError
 from foretrain.jobs.active import Active, efficient, largest, pace
 from foretrain.jobs.hazard import Hazard, Prospect
 from foretrain.jobs.hazard import pace as pace_on_all
-from foretrain.jobs.kinds import only_kind, water_level
 from foretrain.jobs.ordered import Ordering
-from foretrain.jobs.rounds import Shares
+from foretrain.jobs.rounds import Shares, only_kind, water_level
 from foretrain.jobs.shared import Allocation, ClusterState, Policy
 
 

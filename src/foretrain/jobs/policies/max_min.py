@@ -12,8 +12,7 @@ from math import inf
 from typing import NamedTuple
 
 from foretrain.jobs.active import Active
-from foretrain.jobs.kinds import filled, only_kind, rates, steps_left, water_level
-from foretrain.jobs.rounds import Shares
+from foretrain.jobs.rounds import Shares, filled, only_kind, rates, steps_left, water_level
 from foretrain.jobs.shared import ClusterState
 
 GAIN = 1e-4

@@ -1,4 +1,8 @@
-"""Departures: a way from one question to another, one difference after the other.
+"""Questions beside a question: the same of one plan, and ways from one to another.
+
+Pinned: the question of a study about one plan of it.
+
+Departures: a way from one question to another, one difference after the other.
 
 What a difference costs depends on what else is different already. So the way is made in one order:
 what is learned, where, with what software, then how; each time the first difference that leaves a
@@ -17,14 +21,70 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import ForetrainError
 from foretrain.plan.plan import Plan
-from foretrain.plan.study import Study
+from foretrain.plan.study import FIXED, Space, Study
 from foretrain.plan.table import spelled
 from foretrain.search.explain.compared import Departure
-from foretrain.search.explain.pinned import left_open, pinned
 from foretrain.show.words import count
 from foretrain.step.estimate import estimate
 from foretrain.step.result import Estimate
+from foretrain.step.software import open_fields
+from foretrain.trainers.chosen import chosen_of
 from foretrain.workload.workload import Workload
+
+
+def pinned(study: Study, plan: Plan, cluster: Cluster, *, free: tuple[str, ...] = ()) -> Study:
+    """The same question of one plan on one cluster.
+
+    Args:
+        study: the question.
+        plan: the plan.
+        cluster: with as many devices as the plan uses.
+        free: fields of the plan that are left to the study's trainer.
+    """
+    chosen = chosen_of(study)
+    names = tuple(each.name for each in fields(Space) if each.name not in free)
+    if chosen is not None:
+        chosen = replace(chosen, stated=tuple(dict.fromkeys((*chosen.stated, *names))))
+    return replace(
+        study,
+        space=Space(**{name: (getattr(plan, name),) for name in names}),
+        cluster=cluster,
+        trainer=chosen,
+        offers=(),
+        maximise=None,
+        scenarios=(),
+    )
+
+
+def gives_one(study: Study) -> bool:
+    """Whether a study gives one plan, as `estimate` takes it."""
+    said = {each.name: getattr(study.space, each.name) for each in fields(Space)}
+    # What nobody says of some fields is several choices, of which `estimate` takes one.
+    many = any(
+        some is not None and len(some) > 1 and some != FIXED.get(name)
+        for name, some in said.items()
+    )
+    return study.space.micro_batch is not None and not many and not study.offers
+
+
+def left_open(study: Study) -> tuple[str, ...]:
+    """Fields of a study's one plan that it leaves to its trainer."""
+    chosen = chosen_of(study)
+    return () if chosen is None else open_fields(chosen)
+
+
+def turned(study: Study, plans: tuple[Plan, Plan], cluster: Cluster) -> Study:
+    """A pinned study of another plan: what its trainer was left and does not differ, it still is.
+
+    Args:
+        study: of the first plan.
+        plans: before and after.
+        cluster: of the second.
+    """
+    before, after = plans
+    same = (name for name in left_open(study) if getattr(before, name) == getattr(after, name))
+    return pinned(study, after, cluster, free=tuple(same))
+
 
 TOGETHER: Final = 3
 """Differences that are tried together before all that are left are taken at once."""

@@ -7,13 +7,12 @@ from typing import Final
 
 from foretrain.errors import shortened
 from foretrain.plan.study import Study
-from foretrain.search.explain.alive import FullestMoment
-from foretrain.search.explain.explained import Explained, Limitation
+from foretrain.search.explain.breakdown import Fall, FullestMoment
+from foretrain.search.explain.explain import Explained, Limitation
 from foretrain.search.explain.levers import Lever, LeverKind
 from foretrain.search.explain.limits import BoundOperator
 from foretrain.search.explain.sensitivity import Sensitivity, signed_share
-from foretrain.search.explain.waterfall import Fall
-from foretrain.search.report.bars import moment_bars
+from foretrain.search.report.charts import moment_bars
 from foretrain.search.report.pictures import step_picture
 from foretrain.search.report.sections import why_not_section
 from foretrain.show.report import (

@@ -13,8 +13,8 @@ from foretrain.errors import About, of
 from foretrain.plan.study import Study, sized
 from foretrain.plan.table import spelled
 from foretrain.search.largest import Largest
-from foretrain.search.report import bars, ranking
-from foretrain.search.report.front import pareto_plot
+from foretrain.search.report import charts, ranking
+from foretrain.search.report.charts import pareto_plot
 from foretrain.search.report.pictures import map_table, space_map
 from foretrain.search.report.scenarios import robust_section, scenarios_section
 from foretrain.search.report.sections import (
@@ -268,10 +268,10 @@ def _sizes(study: Study, result: SearchResult) -> Iterator[ReportSection]:
 
 def _time(result: SearchResult) -> ReportSection:
     """Where the time of the best plans goes."""
-    drawn = bars.time_bars(result.plans)
+    drawn = charts.time_bars(result.plans)
     parts = Pieces(
         quantity=SECONDS,
-        pieces=bars.explained(facts.time_pieces(result.best.estimate.parts), drawn, PARTS),
+        pieces=charts.explained(facts.time_pieces(result.best.estimate.parts), drawn, PARTS),
         of="of the step",
         meanings=PARTS,
     )
@@ -286,16 +286,16 @@ def _time(result: SearchResult) -> ReportSection:
 def _memory(there: Study, result: SearchResult) -> ReportSection:
     """Where the memory of the best plan goes."""
     heaviest = result.best.estimate.memory.heaviest
-    capacity, drawn = there.cluster.device.memory, bars.memory_bars(there, result.best)
+    capacity, drawn = there.cluster.device.memory, charts.memory_bars(there, result.best)
     content = {
         "bars": drawn,
         "heaviest": heaviest.stage + 1,
-        "capacity": 100 * capacity / bars.longest_memory(there, result.best),
+        "capacity": 100 * capacity / charts.longest_memory(there, result.best),
         "capacity_text": written(BYTES, capacity),
     }
     parts = Pieces(
         quantity=BYTES,
-        pieces=bars.explained(facts.memory_pieces(heaviest, capacity), drawn, MEMORY),
+        pieces=charts.explained(facts.memory_pieces(heaviest, capacity), drawn, MEMORY),
         of="of the device",
         meanings=MEMORY,
     )
@@ -335,7 +335,7 @@ def _front(study: Study, result: SearchResult) -> ReportSection:
 def _fates(study: Study, result: SearchResult) -> ReportSection:
     """Whether the best plan is proven to be the best, and what became of every plan."""
     told = effort(study, result)
-    content = {"effort": told, "bar": bars.space_bar(result), "fates": bars.fates(result)}
+    content = {"effort": told, "bar": charts.space_bar(result), "fates": charts.fates(result)}
     return ReportSection(
         name="rejected",
         title=verdict(result),

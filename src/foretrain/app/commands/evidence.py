@@ -1,4 +1,9 @@
-"""`foretrain calibrate`."""
+"""`foretrain calibrate`, `foretrain validate`.
+
+`foretrain calibrate`.
+
+`foretrain validate`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foretrain.app.output import AsJson, CoefficientsFile, Kind, Workers
+from foretrain.app.output import AsJson, CoefficientsFile, Kind, Page, Workers
 from foretrain.app.question import Spoken, with_options
 from foretrain.errors import InputError
 
@@ -18,7 +23,6 @@ if TYPE_CHECKING:
     from foretrain.measured.run import MeasuredRun, UnreadRow
     from foretrain.plan.study import Study
     from foretrain.show.document import Provenance
-
 
 Runs = Annotated[
     list[Path],
@@ -188,3 +192,33 @@ def _runs(tables: list[Path], kind: str | None, asked: Spoken) -> list[MeasuredR
     rows = [row for table in tables for row in read_measurements(table, kind=kind)]
     tell_all("row", [row.reason for row in rows if isinstance(row, UnreadRow)])
     return rows
+
+
+Tables = Annotated[list[Path], typer.Argument(metavar="TABLE...", help="Measured runs in CSV.")]
+
+
+def validate(
+    tables: Tables,
+    *,
+    kind: Kind = None,
+    coefficients: CoefficientsFile = None,
+    as_json: AsJson = False,
+    html: Page = None,
+    workers: Workers = 1,
+) -> None:
+    """Hold predictions against measured runs, row by row."""
+    from foretrain.app.output import answered, check_page, chosen
+    from foretrain.app.progress import engine, rows_done
+    from foretrain.evidence import validate as verb
+    from foretrain.show.document import provenance
+    from foretrain.study.measurements import read_measurements
+
+    if html is not None:
+        for table in tables:
+            check_page(html, table, what="table")
+    known = chosen(coefficients).coefficients
+    runs = [run for table in tables for run in read_measurements(table, kind=kind)]
+    with engine(workers) as spread, rows_done(len(runs)) as done:
+        answer = verb.validate(runs, coefficients=known, engine=spread, progress=done)
+    source = provenance(runs, coefficients=known)
+    answered(runs, answer, source, as_json=as_json, html=html)
