@@ -205,7 +205,7 @@ def stacked(tables: Sequence[PlanTable]) -> PlanTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PackedPlans:
+class PackedTable:
     """Many plans in few bytes: whole numbers no wider than they must be. [plan]
 
     Attributes:
@@ -227,7 +227,7 @@ class PackedPlans:
         return PlanTable(**columns, **self.side)
 
 
-def packed(plans: PlanTable) -> PackedPlans:
+def packed(plans: PlanTable) -> PackedTable:
     """A table in few bytes."""
     columns = {}
     for name in COLUMNS:
@@ -235,15 +235,15 @@ def packed(plans: PlanTable) -> PackedPlans:
         few = column[:1] if is_constant(column) else column
         small = few.astype(np.min_scalar_type(int(few.max(initial=0.0))))
         columns[name] = _repeated(small, len(plans)) if is_constant(column) else small
-    return PackedPlans(columns=columns, side=plans.side)
+    return PackedTable(columns=columns, side=plans.side)
 
 
-def packed_together(several: Sequence[PackedPlans]) -> PackedPlans:
+def packed_together(several: Sequence[PackedTable]) -> PackedTable:
     """Tables with the same side tables, one under the other."""
     columns = {
         name: one_under_the_other([each.columns[name] for each in several]) for name in COLUMNS
     }
-    return PackedPlans(columns=columns, side=several[0].side)
+    return PackedTable(columns=columns, side=several[0].side)
 
 
 def distinct(columns: Sequence[Column | Rows | Flags]) -> tuple[Rows, Rows]:

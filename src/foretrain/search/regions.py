@@ -1,10 +1,4 @@
-"""Regions: plans with some fields still open, and bounds of what any of their plans takes.
-
-The first regions say the degrees and what layers depend on. How a pipeline works stays open too,
-with stages that have no more layers than every way to cut leaves them, unless cuts follow predicted
-times. Open fields have the values of which a plan needs least memory: one copy of what is sharded
-among all replicas, one chunk per stage.
-"""
+"""Regions: plans with some fields still open, by the least value that any of them may have."""
 
 from __future__ import annotations
 
@@ -13,11 +7,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foretrain.cluster.cluster import Cluster
-from foretrain.plan.choices import Dimension, Question
-from foretrain.plan.enumeration import counts, degrees, order_counts, with_choices, with_layers
-from foretrain.plan.table import Column, PlanTable, Rows, stacked
+from foretrain.plan.choices import (
+    Dimension,
+    Question,
+)
+from foretrain.plan.enumeration import (
+    counts,
+    order_counts,
+    with_choices,
+)
+from foretrain.plan.study import Study
+from foretrain.plan.table import (
+    Column,
+    PlanTable,
+    Rows,
+    stacked,
+)
 from foretrain.search.candidate import Priced
+from foretrain.search.found import Incumbents
+from foretrain.search.survey import Survey
+from foretrain.search.table import worth_of
+from foretrain.step.memory import rooms
 from foretrain.step.setting import Setting
 
 
@@ -53,26 +63,67 @@ class Regions:
         )
 
 
-def even_only(question: Question) -> bool:
-    """Whether stages are equal but for what stands before and after the layers.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ordered:
+    """Regions of a survey that may fit, by the least value that any of their plans may have.
 
-    With several chunks a stage of layers of different kinds has others than with one.
+    Attributes:
+        survey: the regions.
+        rows: which of them, in their order.
+        value: the least of each. [row]
     """
-    kinds = sum(layer.cuttable for layer in question.model.layers)
-    return question.space.cut == ("even",) and (kinds == 1 or question.space.interleaving == (1,))
+
+    survey: Survey
+    rows: Rows
+    value: Column
+
+    def __len__(self) -> int:
+        """Regions."""
+        return len(self.rows)
+
+    def least(self, first: int = 0) -> float:
+        """The least value that any plan of a region may have, or of one after it."""
+        return float(self.value[first]) if first < len(self) else np.inf
+
+    def between(self, first: int, end: int) -> Regions:
+        """Those at some places."""
+        known, rows = self.survey, self.rows[first:end]
+        return Regions(
+            bounds=Priced(
+                cluster=known.setting.cluster,
+                plans=known.plans.take(rows),
+                value=self.value[first:end],
+                step_time=known.seconds[rows],
+                memory=known.memory[rows],
+            ),
+            chunks=known.chunks[rows],
+            many=known.many[rows],
+        )
 
 
-def gradients_wait(question: Question) -> bool:
-    """Whether a schedule may put off gradients of weights."""
-    return any(schedule.delays for schedule in question.space.schedule)
+def regions_of(study: Study, known: Survey, *, found: Incumbents) -> Ordered:
+    """The first regions that may fit.
 
-
-def layered(
-    question: Question, cluster: Cluster, *, devices: tuple[int, ...]
-) -> tuple[PlanTable, Rows]:
-    """Degrees with what layers depend on, and how many distinct legal plans have them. [region]"""
-    plans, many = with_layers(question, degrees(question, devices))
-    return plans, many * order_counts(plans, cluster, question.space)
+    Args:
+        study: objective and limits.
+        known: the regions.
+        found: takes the map of the space, and what does not fit.
+    """
+    setting = known.setting
+    for plans, many in known.map:
+        found.survey(plans, many)
+    least, lost = known.beyond
+    found.fitting(least, rooms(setting, study.limit), many=lost)
+    rows = found.fitting(known.memory, rooms(setting, study.limit), many=known.many)
+    value = worth_of(
+        study,
+        setting,
+        devices=known.devices[rows],
+        seconds=known.seconds[rows],
+        memory=known.memory[rows],
+    )
+    order = np.argsort(value, kind="stable")
+    return Ordered(survey=known, rows=rows[order], value=value[order])
 
 
 def divided(

@@ -1,4 +1,10 @@
-"""Survey: the first regions of a space, each with bounds, and their order."""
+"""Survey: the first regions of a space, and bounds of what any of their plans takes.
+
+The first regions say the degrees and what layers depend on. How a pipeline works stays open too,
+with stages that have no more layers than every way to cut leaves them, unless cuts follow predicted
+times. Open fields have the values of which a plan needs least memory: one copy of what is sharded
+among all replicas, one chunk per stage.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +14,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from foretrain.plan.choices import PARAMETERS, STAGES, Question, chosen, offloads, schedules
+from foretrain.cluster.cluster import Cluster
+from foretrain.plan.choices import (
+    PARAMETERS,
+    STAGES,
+    Question,
+    chosen,
+    offloads,
+    schedules,
+)
 from foretrain.plan.enumeration import (
     counts,
     degrees,
@@ -19,10 +33,9 @@ from foretrain.plan.enumeration import (
     with_layers,
 )
 from foretrain.plan.plan import AXES, Sharding
-from foretrain.plan.study import Study
 from foretrain.plan.table import (
     Column,
-    PackedPlans,
+    PackedTable,
     PlanTable,
     Rows,
     constant,
@@ -30,14 +43,10 @@ from foretrain.plan.table import (
     packed,
     packed_together,
 )
-from foretrain.search.candidate import Priced
-from foretrain.search.found import Incumbents
-from foretrain.search.regions import Regions, even_only, gradients_wait
-from foretrain.search.table import worth_of
 from foretrain.step.bounds import any_parameters
 from foretrain.step.held import Held, hold
 from foretrain.step.layers import READS
-from foretrain.step.memory import rooms, stage_memory
+from foretrain.step.memory import stage_memory
 from foretrain.step.setting import Setting
 from foretrain.step.strategies.pipeline import Cuts, Way, least_cuts, named
 
@@ -46,6 +55,28 @@ DEGREES = 256
 
 PIECE = 65_536
 """Regions that are bounded at once: more than plans are priced at once, for they gather little."""
+
+
+def even_only(question: Question) -> bool:
+    """Whether stages are equal but for what stands before and after the layers.
+
+    With several chunks a stage of layers of different kinds has others than with one.
+    """
+    kinds = sum(layer.cuttable for layer in question.model.layers)
+    return question.space.cut == ("even",) and (kinds == 1 or question.space.interleaving == (1,))
+
+
+def gradients_wait(question: Question) -> bool:
+    """Whether a schedule may put off gradients of weights."""
+    return any(schedule.delays for schedule in question.space.schedule)
+
+
+def layered(
+    question: Question, cluster: Cluster, *, devices: tuple[int, ...]
+) -> tuple[PlanTable, Rows]:
+    """Degrees with what layers depend on, and how many distinct legal plans have them. [region]"""
+    plans, many = with_layers(question, degrees(question, devices))
+    return plans, many * order_counts(plans, cluster, question.space)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,51 +102,13 @@ class Survey:
     question: Question
     used: tuple[int, ...]
     map: Sequence[tuple[PlanTable, Rows]]
-    plans: PackedPlans
+    plans: PackedTable
     devices: Column
     chunks: Column
     many: Rows
     memory: Column
     seconds: Column
     beyond: tuple[Column, Rows]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ordered:
-    """Regions of a survey that may fit, by the least value that any of their plans may have.
-
-    Attributes:
-        survey: the regions.
-        rows: which of them, in their order.
-        value: the least of each. [row]
-    """
-
-    survey: Survey
-    rows: Rows
-    value: Column
-
-    def __len__(self) -> int:
-        """Regions."""
-        return len(self.rows)
-
-    def least(self, first: int = 0) -> float:
-        """The least value that any plan of a region may have, or of one after it."""
-        return float(self.value[first]) if first < len(self) else np.inf
-
-    def between(self, first: int, end: int) -> Regions:
-        """Those at some places."""
-        known, rows = self.survey, self.rows[first:end]
-        return Regions(
-            bounds=Priced(
-                cluster=known.setting.cluster,
-                plans=known.plans.take(rows),
-                value=self.value[first:end],
-                step_time=known.seconds[rows],
-                memory=known.memory[rows],
-            ),
-            chunks=known.chunks[rows],
-            many=known.many[rows],
-        )
 
 
 def survey(
@@ -162,31 +155,6 @@ def survey(
         seconds=seconds,
         beyond=(over, lost),
     )
-
-
-def regions_of(study: Study, known: Survey, *, found: Incumbents) -> Ordered:
-    """The first regions that may fit.
-
-    Args:
-        study: objective and limits.
-        known: the regions.
-        found: takes the map of the space, and what does not fit.
-    """
-    setting = known.setting
-    for plans, many in known.map:
-        found.survey(plans, many)
-    least, lost = known.beyond
-    found.fitting(least, rooms(setting, study.limit), many=lost)
-    rows = found.fitting(known.memory, rooms(setting, study.limit), many=known.many)
-    value = worth_of(
-        study,
-        setting,
-        devices=known.devices[rows],
-        seconds=known.seconds[rows],
-        memory=known.memory[rows],
-    )
-    order = np.argsort(value, kind="stable")
-    return Ordered(survey=known, rows=rows[order], value=value[order])
 
 
 def stages_open(question: Question, setting: Setting) -> bool:
@@ -236,7 +204,7 @@ def _ways(question: Question, pipeline: int) -> tuple[Way, ...]:
     return tuple(dict.fromkeys(found))
 
 
-Kept = tuple[PackedPlans, Column, Column, Rows, Column, Column]
+Kept = tuple[PackedTable, Column, Column, Rows, Column, Column]
 """The columns of a `Survey`."""
 
 
