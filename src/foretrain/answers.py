@@ -110,7 +110,7 @@ ANSWERS: Final = (
         "ensemble-run",
         "ensemble.train",
         "ensemble.result:EnsembleRan",
-        "ensemble.report_run:ensemble_run_report",
+        "ensemble.train:ensemble_run_report",
     ),
     Answer(
         "catalogue",

@@ -183,7 +183,7 @@ def knows(jobs):
 
 @pytest.mark.parametrize("name", EARLY)
 def test_worked_cases_of_early_ends(name):
-    """Source: yao2022; the least was found by dynamic programming over all preemptive policies."""
+    """The least was found by dynamic programming over all policies that may preempt."""
     jobs, shortest, least = EARLY[name]
     lengths = [length for length, _ in jobs]
     combined = [

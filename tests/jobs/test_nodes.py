@@ -13,7 +13,8 @@ from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.admission import Admission, partitioned
 from foretrain.jobs.backfill import BackfillDispatcher
-from foretrain.jobs.nodes import Fragmentation, NodePool, NodeRoom, packed, racks, spread, stranded
+from foretrain.jobs.fragmentation import Fragmentation, stranded
+from foretrain.jobs.nodes import NodePool, NodeRoom, packed, racks, spread
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.aware import fifo_max
 from foretrain.jobs.policies.fifo import fifo, sjf, srtf

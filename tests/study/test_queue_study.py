@@ -2,6 +2,7 @@
 
 import pytest
 
+from foretrain.cluster.mixed import Outage
 from foretrain.errors import InputError
 from foretrain.measured.queue_study import Drawn, Target, TargetQuantity
 from foretrain.study.queue_study import read_queue_study
@@ -198,3 +199,18 @@ def test_counts_out_of_all_proportion_are_refused_at_once(tmp_path, line, instea
     with pytest.raises(InputError) as error:
         read(tmp_path, text.replace(line, instead))
     assert told in str(error.value)
+
+
+def test_outages_are_read_with_their_ranges_and_times(tmp_path):
+    text = """
+[[simulation.outages]]
+nodes = "0-1, 3"
+start = "2 d"
+end = "3 d"
+notice = "2 h"
+checkpoint = "1 h"
+"""
+    [outage] = read(tmp_path, PLAIN + text).conditions.outages
+    assert outage == Outage(
+        nodes=((0, 1), (3, 3)), start=172_800.0, end=259_200.0, notice=7_200.0, checkpoint=3_600.0
+    )

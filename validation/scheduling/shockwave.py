@@ -38,12 +38,12 @@ from foretrain.measured.job import Trace
 
 DATA = Path(__file__).parents[1] / "tables" / "scheduling" / "shockwave"
 FLEET = Fleet(nodes=(Nodes(count=8, devices=4, kind="v100"),))
-RULES = Rules(period=120.0, renewal=1000.0, spare=False)
+RULES = Rules(period=120.0, renewal=1000.0, spare=False, waived=5.0)
 SIMULATED, REAL = ("tacc_32gpus", "simulation"), ("tacc_32gpus_comparison", "physical")
 RESTART = 20.0
 """Seconds of a start. Source: shockwave, scheduler/scheduler.py.
 
-Its own charges none in round 1, nor for a run that ends 5 s or more before its round.
+None is charged in round 1, nor for a run that ends 5 s or more before its round.
 """
 
 RESTART_ELSEWHERE = 30.0
@@ -67,15 +67,18 @@ The authors' code has 1.0 for it and sets no other. With a fifth the published m
 """
 
 WITH_TIES: Mapping[str, Callable[[], Division]] = {
-    "allox": lambda: AlloX(oldest=A_FIFTH),
+    "allox": AlloX,
     "finish_time_fairness": FinishTimeFairness,
 }
-"""Policies whose bar allows for ties."""
+"""Policies whose shares may tie."""
 
-AS_TOLD = "allox, all waiting jobs matched"
+AS_SEEN = "allox, a fifth of the waiting jobs matched"
 
 POLICIES: dict[str, Callable[[], Division]] = {**PROGRAMS, **CLOSED, **WITH_TIES}
-TOLD: dict[str, Callable[[], Division]] = {**POLICIES, AS_TOLD: AlloX}
+TOLD: dict[str, Callable[[], Division]] = {
+    **POLICIES,
+    AS_SEEN: lambda: AlloX(oldest=A_FIFTH),
+}
 MEASURED = ("allox", "finish_time_fairness", "max_min_fairness", "max_sum_throughput_perf")
 
 
@@ -161,15 +164,13 @@ def off_real(policy: str, restart: float) -> float:
 
 def claims(*, orders: int = ORDERS) -> Iterator[Claim]:
     """Every figure beside its bar."""
-    for policy in POLICIES:
+    for policy in TOLD:
         figures = off_simulated(policy, (None,) if policy in CLOSED else range(orders))
         for name, figure in zip(("mean response", "makespan"), figures, strict=True):
-            most = 0.03 if policy in WITH_TIES else 0.01
+            # What was chosen after looking at what was to be met is not judged.
+            most = None if policy == AS_SEEN else 0.02
             yield Claim(name=f"{policy}: {name}", figure=figure, most=most, write="{:.2%}".format)
-    told = off_simulated(AS_TOLD, range(orders))
-    for name, figure in zip(("mean response", "makespan"), told, strict=True):
-        yield Claim(name=f"{AS_TOLD}: {name}", figure=figure)
-    for restart, mean, worst in ((RESTART_ELSEWHERE, 0.033, 0.084), (RESTART, None, None)):
+    for restart, mean, worst in ((RESTART_ELSEWHERE, 0.04, 0.09), (RESTART, None, None)):
         errors = [off_real(policy, restart) for policy in MEASURED]
         name = f"real cluster, {restart:.0f} s a start"
         yield Claim(name=f"{name}: mean error of mean response", figure=fmean(errors), most=mean)

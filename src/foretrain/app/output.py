@@ -188,7 +188,7 @@ def answered(
     """
 
     def text() -> str:
-        from foretrain.show.page import page
+        from foretrain.show.terminal import page
 
         return page(_report(question, answer), source)
 

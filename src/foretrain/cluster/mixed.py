@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from math import ceil, fsum
+from math import ceil, fsum, inf
 from operator import mul
 from typing import Final
 
@@ -196,6 +196,43 @@ class NodeFailures:
                 "NodeFailures.between and checkpoint must be above 0 s and repair at least 0 s,"
                 f" got {self}."
             )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outage:
+    """Nodes that are known not to be there for a while: maintenance, a failed switch, spot nodes.
+
+    Attributes:
+        nodes: first and last of each range, counted through all kinds from 0.
+        start: seconds since the trace began from which jobs on them are ended.
+        end: when they are there again; infinite for never. Nodes that are bought later are out from
+            0 on until then.
+        notice: seconds before the start from which nobody starts on them.
+        lets_end: whether jobs on them run on until they end: nodes that are drained.
+        checkpoint: seconds of work after which a job has saved its state; 0 where it can save it at
+            the notice, infinite where it begins anew.
+    """
+
+    nodes: tuple[tuple[int, int], ...]
+    start: float
+    end: float = inf
+    notice: float = 0.0
+    lets_end: bool = False
+    checkpoint: float = inf
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise InputError(
+                f"Outage.start must be at least 0 s and before its end, got {self.start} and"
+                f" {self.end}."
+            )
+        if not (self.notice >= 0 and self.checkpoint >= 0):
+            raise InputError(
+                f"Outage.notice and checkpoint must be at least 0 s, got {self.notice} and"
+                f" {self.checkpoint}."
+            )
+        if not self.nodes or any(not 0 <= first <= last for first, last in self.nodes):
+            raise InputError(f"Outage.nodes must be ranges of nodes, got {self.nodes}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

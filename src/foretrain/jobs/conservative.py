@@ -3,7 +3,7 @@
 What is planned is kept in a profile of free devices over time. Where a job ends before it was said
 to, plans move forward, in the order of arrival, into what has become free; nobody's moves back.
 
-Source: mualem2001, section 2.1; feitelson1998 for the compression.
+Source: mualem2001, section 2.
 """
 
 from __future__ import annotations

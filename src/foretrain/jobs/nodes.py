@@ -1,7 +1,4 @@
-"""Nodes: pools that know on which nodes a job's devices lie.
-
-Fragmentation: free devices that nobody who waits can use, and jobs that span nodes.
-"""
+"""Nodes: pools that know on which nodes a job's devices lie."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from copy import copy
 from math import ceil
 
 from foretrain.cluster.mixed import Fleet, Nodes
-from foretrain.jobs.active import Active, HeldDevices
+from foretrain.jobs.active import HeldDevices
 
 Places = list[tuple[int, int]]
 """Nodes and how many devices on each."""
@@ -38,6 +35,7 @@ class NodeRoom:
         group: the nodes.
         first: number of the first of them; numbers go on from kind to kind.
         free: devices of each node that nobody holds, by number; none for a node that is down.
+        drained: the same of nodes on which nobody may start.
         by_free: the set of the nodes with so many free devices, from none to all of a node.
         left: free devices of all nodes.
     """
@@ -47,6 +45,7 @@ class NodeRoom:
         self.first = first
         numbers = range(first, first + group.count)
         self.free = dict.fromkeys(numbers, group.devices)
+        self.drained: dict[int, int] = {}
         self.by_free = [0] * (group.devices + 1)
         self.by_free[-1] = ((1 << group.count) - 1) << first
         self.left = group.count * group.devices
@@ -60,15 +59,25 @@ class NodeRoom:
 
     def drop(self, node: int) -> None:
         """A node is no longer there."""
+        self.drained.pop(node, None)
         free = self.free.pop(node, None)
         if free is not None:
             self.left -= free
             self.by_free[free] ^= 1 << node
 
+    def drain(self, node: int) -> None:
+        """Nobody may start on a node any more."""
+        left = self.free[node]
+        self.drop(node)
+        self.drained[node] = left
+
     def give(self, places: Iterable[tuple[int, int]], sign: int = 1) -> None:
         """Devices back on some nodes, or taken where the sign is -1."""
         by_free, free = self.by_free, self.free
         for node, devices in places:
+            if node in self.drained:
+                self.drained[node] += sign * devices
+                continue
             before, bit = free[node], 1 << node
             after = before + sign * devices
             by_free[before] ^= bit
@@ -80,6 +89,7 @@ class NodeRoom:
         """The same nodes, to see what would be."""
         other = copy(self)
         other.free = dict(self.free)
+        other.drained = dict(self.drained)
         other.by_free = list(self.by_free)
         return other
 
@@ -195,7 +205,8 @@ class NodePool:
 
     def free(self, kinds: tuple[str, ...]) -> float:
         """Free devices of some kinds; of all where none is named."""
-        return sum(room.left for room in self._of(kinds))
+        rooms = self._of(kinds)
+        return rooms[0].left if len(rooms) == 1 else sum(room.left for room in rooms)
 
     def has(self, devices: float, kinds: tuple[str, ...], *, among: int = ALL) -> bool:
         """Whether a job could be placed."""
@@ -259,7 +270,10 @@ class NodePool:
 
     def give(self, held: HeldDevices) -> None:
         """Devices back."""
-        self._rooms[held.kind].give(held.places)
+        room = self._rooms[held.kind]
+        room.give(held.places)
+        if room.drained:
+            self._count_down()
 
     def copy(self) -> NodePool:
         """The same nodes."""
@@ -275,15 +289,25 @@ class NodePool:
         room.drop(node)
         self._count_down()
 
+    def drain(self, node: int) -> None:
+        """Nobody may start on a node any more; who is there goes on."""
+        self._home(node).drain(node)
+        self._count_down()
+
     def open(self, node: int) -> None:
         """A node is there again."""
         room = self._home(node)
-        room.set(node, room.group.devices)
+        room.set(node, room.drained.get(node, room.group.devices))
         self._count_down()
 
     def _count_down(self) -> None:
-        groups = ((room.group, room.group.count - len(room.free)) for room in self.rooms)
-        self.down = {group.kind: count * group.devices for group, count in groups if count}
+        down = {}
+        for room in self.rooms:
+            gone = room.group.count - len(room.free) - len(room.drained)
+            devices = gone * room.group.devices + sum(room.drained.values())
+            if devices or room.drained:
+                down[room.group.kind] = devices
+        self.down = down
 
     def remove(self, held: HeldDevices) -> None:
         """Devices that were given are held again."""
@@ -309,86 +333,6 @@ def _until_a_node_has(
         room = rooms.get(each.kind)
         for node, more in each.places if room else ():
             freed[node] += more
-            if room and room.free[node] + freed[node] >= devices:
+            if room and node in room.free and room.free[node] + freed[node] >= devices:
                 return count
     return None
-
-
-class Fragmentation:
-    """An observer that notes how badly free and held devices lie.
-
-    Attributes:
-        free: device-seconds that nobody held while jobs waited.
-        stranded: of these, on nodes with fewer free devices than any job needs that waits.
-        held: device-seconds that jobs held.
-        spanning: of these, by jobs on more nodes than they need.
-
-    It looks once for every instant, at what that left behind, and counts what changes in it.
-    """
-
-    def __init__(self, pool: NodePool) -> None:
-        self.free = self.stranded = self.held = self.spanning = 0.0
-        self._pool = pool
-        self._sizes = {room.group.kind: room.group.devices for room in pool.rooms}
-        self._needs: Counter[int] = Counter()
-        self._holds = self._spans = 0.0
-        self._since = 0.0
-
-    @property
-    def stranded_share(self) -> float:
-        """Share of free devices that no job that waits can use, over time."""
-        return self.stranded / self.free if self.free else 0.0
-
-    @property
-    def spanning_share(self) -> float:
-        """Share of held devices that belong to a job on more nodes than it needs, over time."""
-        return self.spanning / self.held if self.held else 0.0
-
-    def come(self, now: float, active: Active) -> None:
-        """A job has come, and waits."""
-        self._look(now)
-        self._needs[active.job.devices] += 1
-
-    def hold(self, now: float, active: Active) -> None:
-        """A job has got devices."""
-        self._look(now)
-        held = active.held
-        assert held is not None, "who holds devices holds some"
-        self._needs[active.job.devices] -= 1
-        self._holds += held.devices
-        self._spans += held.devices * self._is_spread(held)
-
-    def give(self, now: float, active: Active) -> None:
-        """A job is about to give its devices back, and may wait again."""
-        self._look(now)
-        held = active.held
-        assert held is not None, "who gives devices back has some"
-        self._needs[active.job.devices] += 1
-        self._holds -= held.devices
-        self._spans -= held.devices * self._is_spread(held)
-
-    def end(self, now: float, active: Active) -> None:
-        """A job has ended, and waits for nothing."""
-        self._needs[active.job.devices] -= 1
-
-    def _look(self, now: float) -> None:
-        """Before the first change of an instant: what has been since the last one."""
-        lasted = now - self._since
-        if lasted <= 0:
-            return
-        self._since = now
-        self.held += self._holds * lasted
-        self.spanning += self._spans * lasted
-        least = min((need for need, jobs in self._needs.items() if jobs > 0), default=0)
-        if least:
-            self.free += self._pool.free(()) * lasted
-            self.stranded += sum(stranded(room, least) for room in self._pool.rooms) * lasted
-
-    def _is_spread(self, held: HeldDevices) -> bool:
-        return held.nodes > ceil(held.devices / self._sizes[held.kind])
-
-
-def stranded(room: NodeRoom, need: int) -> int:
-    """Free devices on nodes with fewer than a job needs, or than a node has if it needs more."""
-    least = min(need, room.group.devices)
-    return sum(free * alike.bit_count() for free, alike in enumerate(room.by_free[:least]))

@@ -130,7 +130,7 @@ class OrderedDispatcher:
             for need, heap in heaps.items()
             if need not in looked
         ]:
-            head = min(heads)
+            head = min(heads) if len(heads) > 1 else heads[0]
             if not self._start(head, simulation):
                 if not self._order.skips and self._allowed(head[2]):
                     break

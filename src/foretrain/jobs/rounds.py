@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from math import floor
+from math import floor, inf
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -41,6 +41,8 @@ class Rules:
         period: seconds of a round, at most.
         renewal: seconds that a division lasts at least; one that is made at time 0 lasts a round.
         spare: whether jobs without a share run on devices that are left over.
+        waived: seconds; a job that without a start ends so long before its round pays for none, nor
+            does any in the first round. Infinite where all pay.
 
     Source: gavel, scheduler/scheduler.py: rounds of 360 s, 1,920 s between divisions at least.
     """
@@ -48,6 +50,7 @@ class Rules:
     period: float = 360.0
     renewal: float = 1920.0
     spare: bool = True
+    waived: float = inf
 
     def __post_init__(self) -> None:
         if not self.period > 0:
@@ -95,6 +98,7 @@ class RoundsDispatcher:
         self._shares: Shares = {}
         self._divided = self._began = self._over = 0.0
         self._stale = True
+        self._first: float | None = None
         self._down: Mapping[str, int] | None = None
 
     def arrive(self, active: Active, simulation: Simulation) -> None:
@@ -125,9 +129,10 @@ class RoundsDispatcher:
         if self._stale and (not self._divided or now >= self._divided + self._rules.renewal):
             self._renew(simulation)
         self._began = now
+        self._first = now if self._first is None else self._first
         for active, kind in self._ordered():
             free = active.held is None
-            begins = free and simulation.start(active, active.job.devices, (kind,))
+            begins = free and self._start(active, kind, simulation)
             if begins and active.job.preemptible:  # others run on until they end
                 self._lease(active, simulation)
         if self._leases:
@@ -178,6 +183,20 @@ class RoundsDispatcher:
             for priority, _, _, active, kind in places
             if priority > 0.0 or self._rules.spare
         ]
+
+    def _start(self, active: Active, kind: str, simulation: Simulation) -> bool:
+        """Start a job on a kind of device, for nothing where the rules say so."""
+        begins = simulation.start(active, active.job.devices, (kind,))
+        if begins and self._waives(active, simulation):
+            simulation.waive(active)
+        return begins
+
+    def _waives(self, active: Active, simulation: Simulation) -> bool:
+        """Whether a start that would cost something is for nothing."""
+        now, left = simulation.now, active.job.ends_after - active.done
+        if self._rules.waived == inf or active.since <= now:
+            return False
+        return now == self._first or left / active.rate <= self._rules.period - self._rules.waived
 
     def _lease(self, active: Active, simulation: Simulation) -> None:
         """Let a job work for a round, or until it changes: then it pauses and starts anew."""

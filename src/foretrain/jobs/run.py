@@ -16,10 +16,12 @@ from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.admission import Admission, partitioned, room
 from foretrain.jobs.eligible import Eligibility
+from foretrain.jobs.fragmentation import Fragmentation
 from foretrain.jobs.hazard import pace
 from foretrain.jobs.kinds import only_kind
 from foretrain.jobs.limits import Limits
-from foretrain.jobs.nodes import Fragmentation, NodePool, Place, packed, racks, spread
+from foretrain.jobs.nodes import NodePool, Place, packed, racks, spread
+from foretrain.jobs.outages import Outages, lose_node
 from foretrain.jobs.outcomes import Observer, Outcomes, Watch
 from foretrain.jobs.policies.policy import PolicyInputs
 from foretrain.jobs.policies.table import named
@@ -85,7 +87,7 @@ class _Stages:
 
     | stage | what it decides | where |
     |---|---|---|
-    | capacity | which nodes are there | `Failures` |
+    | capacity | which nodes are there | `Failures`, `outages.py` |
     | eligibility | what a job waits for before it stands in the queue | `eligible.py` |
     | admission | how much work is let in | `admission.py` |
     | priority, selection | who is next, and who may pass | a policy's order or division |
@@ -123,6 +125,9 @@ class _Stages:
             assert self.random is not None, "failures need a random generator"
             assert isinstance(pool, NodePool), "what fails is a node"
             dispatcher = Failures(dispatcher, pool, failing=asked.failures, random=self.random)
+        if asked.outages:
+            assert isinstance(pool, NodePool), "what is out is a node"
+            dispatcher = Outages(dispatcher, pool, outages=asked.outages)
         outcomes = Simulation(
             trace,
             pool,
@@ -136,10 +141,11 @@ class _Stages:
 
     def _pool(self, fleet: Fleet) -> tuple[Pool, Fragmentation | None]:
         """Devices, told apart by node where that matters, and who notes how badly they lie."""
-        anywhere = self.asked.placement is Placement.ANY and self.asked.failures is None
+        asked = self.asked
+        anywhere = asked.placement is Placement.ANY and not (asked.failures or asked.outages)
         if anywhere and not named(self.policy).on_nodes:
             return CountedPool(fleet), None
-        pool = NodePool(fleet, PLACES.get(self.asked.placement, packed))
+        pool = NodePool(fleet, PLACES.get(asked.placement, packed))
         return pool, Fragmentation(pool)
 
 
@@ -148,8 +154,10 @@ def _refuse(trace: Trace, fleet: Fleet, policy: str, *, asked: Conditions) -> No
     wanted = named(policy)
     if wanted.one_kind:
         only_kind(fleet, policy)
-    if wanted.fluid and (asked.placement is not Placement.ANY or asked.failures):
+    if wanted.fluid and (asked.placement is not Placement.ANY or asked.failures or asked.outages):
         raise InputError(f"{policy} divides devices as a fluid, which lies on no node: {FLUID}")
+    if asked.outages and fleet.quota:
+        raise InputError("outages count the nodes of a whole fleet; leave the quotas out.")
     if asked.failures is not None:
         refuse_endless(trace, fleet, asked.failures)
     if wanted.period:
@@ -271,14 +279,9 @@ class Failures:
             held = active.held
             if held is None or all(place != node for place, _ in held.places):
                 continue
-            # It falls back to what it saved last.
-            undone = max(0.0, simulation.now - active.since) % self._failing.checkpoint
-            self.lost += undone * held.devices
-            kept = active.done_at(simulation.now) - undone * active.rate
-            simulation.stop(active, done=max(0.0, kept), forced=True)
-            active.left = None
-            self._dispatcher.leave(active, simulation)
-            self._dispatcher.arrive(active, simulation)
+            self.lost += lose_node(
+                active, self._dispatcher, simulation, checkpoint=self._failing.checkpoint
+            )
         self._pool.close(node)
         simulation.at(
             simulation.now + self._failing.repair, partial(self._repair, node, simulation)

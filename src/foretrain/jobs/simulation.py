@@ -202,6 +202,17 @@ class Simulation:
         alike = not kinds or left.held.kind in kinds
         return left.held if alike and self.pool.again(left.held) else None
 
+    def waive(self, active: Active) -> None:
+        """Charge nothing for the start that a job has just made.
+
+        Args:
+            active: the job, which holds devices.
+        """
+        assert active.held is not None, f"{active.job.name} has not started"
+        self._events.cancel(active.ending)
+        active.since = self._events.now
+        self._proceed(active, active.held)
+
     def stop(self, active: Active, *, done: float | None = None, forced: bool = False) -> None:
         """Interrupt a running job; it keeps its work and waits.
 

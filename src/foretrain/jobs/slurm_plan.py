@@ -11,10 +11,12 @@ rules.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate, pairwise
 from math import floor, inf
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +31,10 @@ Flags = NDArray[np.bool_]
 
 Moments = NDArray[np.float64]
 """Of every node, or of some: seconds since the trace began."""
+
+
+FEW = 32
+"""Slots for which a cycle begins with room."""
 
 
 class RunningJob(NamedTuple):
@@ -68,17 +74,18 @@ class SlotMap:
             sizes: devices of each node, all of them.
             running: jobs that hold devices.
         """
-        self._free = dict(free)
-        self._sizes = sizes
         self._count = len(sizes)
+        self._free = dict(free)
+        self._sizes = np.array([sizes[node] for node in range(self._count)])
         self._ends: dict[int, list[tuple[float, int]]] = {}
         for ends, active in running:
             for node, devices in active.held.places if active.held else ():
                 self._ends.setdefault(node, []).append((ends, devices))
         self._ready: dict[int, Moments] = {}
-        self._begins: list[float] = []
-        self._lasts: list[float] = []
-        self._blocked: list[Flags] = []
+        self._slots: list[tuple[float, float]] = []
+        self._bounds = np.zeros((FEW, 2))
+        self._blocked = np.zeros((FEW, self._count), dtype=bool)
+        self._known: dict[tuple[int, int, bool], list[tuple[float, float]]] = {}
 
     def start(self, active: Active, ends: float) -> None:
         """A job has started in this cycle.
@@ -100,9 +107,13 @@ class SlotMap:
             end: of it.
             nodes: that are kept.
         """
-        self._begins.append(begin)
-        self._lasts.append(end)
-        self._blocked.append(nodes)
+        count = len(self._slots)
+        if count == len(self._bounds):
+            self._bounds = np.concatenate([self._bounds, np.zeros_like(self._bounds)])
+            self._blocked = np.concatenate([self._blocked, np.zeros_like(self._blocked)])
+        self._bounds[count] = begin, end
+        self._blocked[count] = nodes
+        self._slots.append((begin, end))
 
     def earliest(self, pending: Pending, now: float, closed: Iterable[Closed]) -> Slot | None:
         """The first time at which a job has nodes for all of its limit; None where there is none.
@@ -125,10 +136,38 @@ class SlotMap:
                     nodes &= ~kept
             return nodes
 
-        ends = {*self._lasts, *(end for _, end, _ in shut)}
-        starts = [now, *sorted(end for end in ends if end > now), inf]
+        # Not before running jobs leave enough, nor before a job that needs as much for no longer.
+        soonest = self._placed(pending, now, allowed)
+        if soonest is None:
+            return None
+        first = max(soonest.start, self._not_before(pending))
+        ends = {*(end for _, end in self._slots), *(end for _, end, _ in shut)}
+        starts = [first, *sorted(end for end in ends if end > first), inf]
         slots = (self._from(pending, between, usable) for between in pairwise(starts))
-        return next((slot for slot in slots if slot), None)
+        found = next((slot for slot in slots if slot), None)
+        self._note(pending, found.start if found else inf)
+        return found
+
+    def _not_before(self, pending: Pending) -> float:
+        """The latest start of jobs before that need as much, for as long at most.
+
+        Slots are only added in a cycle, so that a job that needs as much for longer starts no
+        sooner.
+        """
+        stairs = self._known.get(_need(pending), [])
+        place = bisect_right(stairs, pending.limit, key=itemgetter(0))
+        return stairs[place - 1][1] if place else 0.0
+
+    def _note(self, pending: Pending, start: float) -> None:
+        """Keep limits and starts that both ascend: others say nothing new."""
+        stairs = self._known.setdefault(_need(pending), [])
+        place = bisect_left(stairs, pending.limit, key=itemgetter(0))
+        if place and stairs[place - 1][1] >= start:
+            return
+        last = place
+        while last < len(stairs) and stairs[last][1] <= start:
+            last += 1
+        stairs[place:last] = [(pending.limit, start)]
 
     def _from(
         self,
@@ -149,10 +188,10 @@ class SlotMap:
 
     def _taken(self, start: float, end: float) -> Flags:
         """Nodes that others keep at some time from a start to an end, the end included."""
-        taken = np.zeros(self._count, dtype=bool)
-        for begin, last, nodes in zip(self._begins, self._lasts, self._blocked, strict=True):
-            if begin <= end and last > start:
-                taken |= nodes
+        count = len(self._slots)
+        bounds = self._bounds[:count]
+        there = (bounds[:, 0] <= end) & (bounds[:, 1] > start)
+        taken: Flags = self._blocked[:count][there].any(axis=0)
         return taken
 
     def _placed(self, pending: Pending, start: float, usable: Flags) -> Slot | None:
@@ -161,7 +200,7 @@ class SlotMap:
         nodes = np.flatnonzero(usable)
         if not len(nodes):
             return None
-        size = max(self._sizes[int(node)] for node in nodes)
+        size = int(self._sizes[nodes].max())
         whole, rest = divmod(devices, size)
         if pending.partition.exclusive and rest:
             whole, rest = whole + 1, 0
@@ -202,6 +241,10 @@ class SlotMap:
             ready[node] = next(enough, inf)
         self._ready[devices] = ready
         return ready
+
+
+def _need(pending: Pending) -> tuple[int, int, bool]:
+    return pending.active.job.devices, pending.nodes, pending.partition.exclusive
 
 
 def flags(nodes: int, count: int) -> Flags:

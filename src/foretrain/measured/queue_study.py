@@ -7,7 +7,7 @@ from enum import StrEnum
 from math import inf
 from typing import Final
 
-from foretrain.cluster.mixed import Fleet, NodeFailures
+from foretrain.cluster.mixed import Fleet, NodeFailures, Outage
 from foretrain.errors import InputError
 from foretrain.measured.job import Log
 from foretrain.measured.limit import PartyLimit
@@ -168,6 +168,7 @@ class Conditions:
         admit: outstanding work, in seconds of the whole fleet, from which on jobs wait outside;
             0 lets everybody in.
         failures: how nodes fail; None for nodes that never do.
+        outages: nodes that are known not to be there for a while; with them nodes do not fail.
         limits: what users, groups, accounts and arrays may hold at once.
         grace: seconds beyond its time limit, which is its estimate, after which a job is ended;
             infinite where limits end nobody.
@@ -178,6 +179,7 @@ class Conditions:
     placement: Placement = Placement.ANY
     admit: float = 0.0
     failures: NodeFailures | None = None
+    outages: tuple[Outage, ...] = ()
     limits: tuple[PartyLimit, ...] = ()
     grace: float = inf
     site: SiteRules = field(default_factory=SiteRules)
@@ -185,6 +187,8 @@ class Conditions:
     def __post_init__(self) -> None:
         if not (self.period >= 0 and self.admit >= 0 and self.grace >= 0):
             raise InputError("Conditions.period, admit and grace must be at least 0 s.")
+        if self.failures and self.outages:
+            raise InputError("Conditions.failures and outages exclude each other; keep one.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes
+from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes, Outage
 from foretrain.errors import ForetrainError, InputError
 from foretrain.measured.job import Log
 from foretrain.measured.queue_study import (
@@ -30,7 +31,7 @@ from foretrain.study.keys import Count
 from foretrain.study.own_entries import KEY as OWN_ENTRIES
 from foretrain.study.own_entries import with_entries
 from foretrain.study.problems import Problems, check_sections, validated
-from foretrain.study.site import read_site
+from foretrain.study.site import node_ranges, read_site
 from foretrain.study.traces.read import read_log
 from foretrain.units import DOLLARS_PER_SECOND, SECONDS, SHARE
 
@@ -147,6 +148,30 @@ class FailuresSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutageSection:
+    """Nodes that are not there for a while, as they are written; `Outage` has the meanings."""
+
+    nodes: str
+    start: Annotated[float, SECONDS]
+    end: Annotated[float, SECONDS] = inf
+    notice: Annotated[float, SECONDS] = 0.0
+    lets_end: bool = False
+    checkpoint: Annotated[float, SECONDS] = inf
+
+    @property
+    def noun(self) -> Outage:
+        """What it means."""
+        return Outage(
+            nodes=node_ranges(self.nodes),
+            start=self.start,
+            end=self.end,
+            notice=self.notice,
+            lets_end=self.lets_end,
+            checkpoint=self.checkpoint,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationSection:
     """How it is simulated, as it is written."""
 
@@ -158,6 +183,7 @@ class SimulationSection:
     placement: Placement = Placement.ANY
     admit: Annotated[float, SECONDS] = 0.0
     failures: FailuresSection | None = None
+    outages: tuple[OutageSection, ...] = ()
     target: TargetSection | None = None
 
 
@@ -363,6 +389,7 @@ def _study(
             placement=how.placement,
             admit=how.admit,
             failures=how.failures.noun if how.failures else None,
+            outages=tuple(each.noun for each in how.outages),
         ),
         restart=section.restart,
         policy=section.policy,
