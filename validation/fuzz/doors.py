@@ -116,6 +116,35 @@ def timed(path: Path) -> None:
     steady(read_log(path))
 
 
+def _event(name: str, when: tuple[int, int], cat: str) -> dict[str, object]:
+    start, length = when
+    return {"ph": "X", "cat": cat, "name": name, "ts": start, "dur": length, "pid": 0, "tid": 1}
+
+
+TRACE: Final = json.dumps(
+    {
+        "schemaVersion": 1,
+        "traceEvents": [
+            _event("ProfilerStep#1", (0, 900), "user_annotation"),
+            _event("Optimizer.step#AdamW.step", (700, 150), "user_annotation"),
+            {**_event("aten::mm", (0, 20), "cpu_op"), "args": {"External id": 4}},
+            {**_event("sm90_gemm", (100, 300), "kernel"), "args": {"External id": 4}},
+            _event("ncclDevKernel_AllReduce", (350, 200), "kernel"),
+            _event("multi_tensor_apply_kernel", (720, 90), "kernel"),
+        ],
+    }
+)
+
+
+def traced_step(path: Path) -> None:
+    """The trace of a profiler: what its steps were spent on."""
+    from foretrain.launch.kineto import profiled
+    from foretrain.study.launch_files import is_profile_file, read_profile
+
+    is_profile_file(path)
+    profiled(read_profile(path))
+
+
 LAUNCH_FILES: Final = Path(__file__).parents[2] / "tests" / "launch" / "files"
 FORMS: Final = {".toml": "toml", ".json": "json"}
 
@@ -496,6 +525,15 @@ def doors() -> tuple[Door, ...]:
             reads=("study/launch_files.py:read_log",),
             seeds=(Seed(name="run.log", text=LOG, form="lines"),),
             use=timed,
+        ),
+        Door(
+            name="kineto",
+            reads=(
+                "study/launch_files.py:read_profile",
+                "study/launch_files.py:is_profile_file",
+            ),
+            seeds=(Seed(name="trace.json", text=TRACE, form="json"),),
+            use=traced_step,
         ),
         Door(
             name="launch",
