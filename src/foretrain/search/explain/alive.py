@@ -19,6 +19,7 @@ from foretrain.step.setting import Setting, amounts_of
 from foretrain.step.strategies import share_of
 from foretrain.units import BYTES
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AliveAt:
     """What the heaviest device holds at one moment of a step, in bytes.
