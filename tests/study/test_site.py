@@ -99,6 +99,11 @@ def test_a_site_may_let_jobs_run_beyond_their_limits_and_nobody_pass(tmp_path):
     [
         ('[[site.qos]]\nname = "a"\npreempts = ["b"]', "names b, which is none"),
         ('[[site.users]]\nname = "u"\naccount = "x"', "is x, which is no account"),
+        (
+            '[site]\naccounts = [{ name = "a", parent = "b" }, { name = "b", parent = "a" }]',
+            "leads back to itself",
+        ),
+        ("[site.priority]\nage = -1", "must be finite"),
         ('[[site.partitions]]\nname = "a"\nnodes = "1..3"', "no range of nodes"),
         ('[[site.closed]]\nstart = "2 d"\nend = "1 d"', "must end after it starts"),
         ('[[site.limits]]\nof = "qos"\ndevices = 2', "needs a name"),

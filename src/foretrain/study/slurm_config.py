@@ -38,7 +38,7 @@ def site_of_config(text: str) -> Told:
             continue
         try:
             KEYS[key](site, value)
-        except ValueError:
+        except (ValueError, KeyError):
             wrong.append(f"{key} = {as_written(value)} cannot be read.")
     if wrong:
         raise InputError("\n".join(wrong))
@@ -72,6 +72,7 @@ def seconds(value: str) -> int:
 
     Raises:
         ValueError: it is none.
+        KeyError: its unit is none.
     """
     parts = TIME.fullmatch(value)
     if parts:
