@@ -7,7 +7,8 @@
 #                  (CI draws a random tenth of them: pytest --tenth)
 #   make lint      formatting, lint rules, types
 #   make docs      the documentation, in site/
-#   make validate  predictions held against published measurements
+#   make validate  predictions held against published measurements; of the models that are traced
+#                  a random tenth with TENTH=--tenth
 #   make bench     speed, and the closed form against the simulation; of the slow ones a random
 #                  tenth with TENTH=--tenth
 #   make clean     removes what the others made
@@ -22,7 +23,7 @@ STUDY := examples/llama-3-70b-on-512-h100.toml
 PAGE := llama-3-70b-on-512-h100.html
 RECORDED := benchmarks/recorded
 SLOW := $(addprefix benchmarks/,closed_form_against_simulation.py job_time.py search.py whole_models.py)
-CHECKS := coverage korthikanti decisions memory single_device accuracy ensemble tracing parameter_servers
+CHECKS := coverage korthikanti decisions memory single_device accuracy ensemble parameter_servers
 
 # The first Python that starts and is new enough; `make PYTHON=/path/to/python` overrides it.
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
@@ -62,6 +63,7 @@ validate: $(VENV)/.test
 	@printf '%s\n' $(CHECKS) | xargs -P 2 -I CHECK sh -c 'told=$$($(BIN)/python -m validation.CHECK 2>&1); ended=$$?; \
 		printf "== validation.%s\n%s\n" CHECK "$$told"; exit $$ended'
 	@echo "== validation/cluster.py --quick"; $(BIN)/python -m validation.cluster --quick
+	@echo "== validation.tracing"; $(BIN)/python -m validation.tracing $(TENTH)
 
 bench: $(VENV)/.core
 	@for script in $(filter-out $(SLOW) benchmarks/tenth.py,$(wildcard benchmarks/*.py)); do \

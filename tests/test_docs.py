@@ -3,7 +3,7 @@
 ```toml with a title      a file that the page's commands find; a whole study, which must read
 ```toml without one       part of a study: joined with a small one it must read
 ```text with a title      a file too, where it is wrong on purpose
-```console                 `$ foretrain ...` and `$ python ...` run and print what is shown below
+```console                 `$ foretrain ...`, `$ python ...`, `$ cp ...` run and print what is below
 ```python with a title    a module that the page's studies name
 ```python                  runs; a block with the title "Output" below must be what it prints
 
@@ -42,7 +42,7 @@ REFERENCE = ROOT / "docs" / "reference"
 FENCE = re.compile(r"^( *)```(\w+)([^\n]*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 TITLE = re.compile(r'title="([^"]+)"')
 PLACE = re.compile(
-    r"(?<![\w/.-])((?:src|tests|validation|benchmarks|docs|examples)/(?:[\w.-]+/)*[\w-]+(?:\.\w+|/))"
+    r"(?<![\w/.-])((?:src|tests|validation|benchmarks|docs|examples)/(?:[\w.-]+/)*[\w-]+(?:(?:\.\w+)+|/))"
 )
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
@@ -149,7 +149,7 @@ def session(monkeypatch, capsys):
 
     def call(program, *arguments):
         if program != "foretrain":
-            command = [sys.executable, *arguments]
+            command = [sys.executable if program == "python" else program, *arguments]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             return done.returncode, done.stdout, done.stderr
         monkeypatch.setattr(sys, "argv", [program, *arguments])

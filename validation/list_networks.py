@@ -5,7 +5,7 @@
 Needs torch and the version of timm that the table was measured with; computes nothing (tensors on
 the `meta` device have shapes alone) and reads no measured time. One line lists every kernel of the
 forward and backward pass of one network for images of one size, under mixed precision as
-torch.autocast of CUDA does it. `foretrain.study.inventories` explains the forms.
+torch.autocast of CUDA does it. `foretrain.study.measurements` explains the forms.
 """
 
 from __future__ import annotations

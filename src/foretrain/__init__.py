@@ -29,6 +29,7 @@ _HOMES = {
     "Leader": "foretrain.ensemble.nodes.leader",
     "Machine": "foretrain.queueing.segments",
     "Measured": "foretrain.search.explain.finding",
+    "MeasuredStep": "foretrain.search.explain.compared",
     "Model": "foretrain.workload.graph",
     "NoPlanFits": "foretrain.errors",
     "NodeGroups": "foretrain.ensemble.nodes.groups",

@@ -39,7 +39,7 @@ from foretrain.plan.study import Space as Space, Study as Study
 from foretrain.search.answers import Answers as Answers
 from foretrain.search.export import Exported as Exported, export as export
 from foretrain.search.explain.compare import compare as compare
-from foretrain.search.explain.compared import Comparison as Comparison
+from foretrain.search.explain.compared import Comparison as Comparison, MeasuredStep as MeasuredStep
 from foretrain.search.explain.explain import explain as explain
 from foretrain.search.explain.explained import Explained as Explained
 from foretrain.search.explain.finding import Finding as Finding, Measured as Measured

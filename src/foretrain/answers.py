@@ -22,8 +22,7 @@ class Answer(NamedTuple):
         report: what is said of that, "module:function"; without one, what the labels of the result
             say.
         help: what it does, for a command that takes a study and nothing else.
-        then: what to ask next, "module:function"; {study} stands for the question there, {file}
-            for one in a file.
+        then: what to ask next, "module:function"; {study} stands for the question there.
     """
 
     name: str
@@ -111,7 +110,7 @@ ANSWERS: Final = (
         "ensemble-run",
         "ensemble.train",
         "ensemble.result:EnsembleRan",
-        "ensemble.report_run:ensemble_run_report",
+        "ensemble.train:ensemble_run_report",
     ),
     Answer(
         "catalogue",

@@ -1,10 +1,11 @@
 """Questions in one line of a shell: the same study, the same answers, the same messages."""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from foretrain.app.question import Spoken, _models, _places, asked_study, named
+from foretrain.app.question import CommandLine, Spoken, _models, _places, asked_study
 from foretrain.errors import InputError
 from foretrain.study.settings import with_settings
 from foretrain.study.spoken import spoken, written_study
@@ -130,8 +131,10 @@ def test_what_is_missing_is_named_by_its_key(foretrain):
 
 
 def test_the_next_command_names_the_same_question():
-    said = Spoken(on="4x dgx-h100", batch=8, settings=("cluster.price=2 USD/h",))
-    told = named("llama-3-8b", said)
+    line = CommandLine(
+        study=Path("llama-3-8b"), on="4x dgx-h100", batch=8, settings=["cluster.price=2 USD/h"]
+    )
+    told = line.named
     assert told == "llama-3-8b --on '4x dgx-h100' --batch 8 --set 'cluster.price=2 USD/h'"
 
 

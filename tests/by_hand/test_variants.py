@@ -85,14 +85,14 @@ def test_layer_of_gpt_keeps_what_equation_1_says(gpt):
     attention = 2 * values + 3 * 2 * values + 5 * scores + 2 * values + values
     feed_forward = 2 * values + 2 * wide + 2 * wide + values
     norms = 2 * 2 * values
-    mask, head = values, 2 * 2 * values + 4 * 24 * 88  # of the embedding; norm, logits, softmax
+    ends = values + 2 * 2 * values + 4 * 24 * 88  # mask of the embedding; norm, logits, softmax
     [found] = read(gpt, Plan(attention=Attention.PLAIN))
-    assert found["bytes of activations"] == 2 * (attention + feed_forward + norms) + mask + head
+    assert found["bytes of activations"] == 2 * (attention + feed_forward + norms) + ends
     selective = Plan(attention=Attention.PLAIN, recompute=Recompute.SELECTIVE)
     [less] = read(gpt, selective)
     assert less["bytes of activations"] == (
-        2 * (attention + feed_forward + norms - 5 * scores) + mask
-    )  # the head is gone before scores, which are more, are computed again
+        2 * (attention + feed_forward + norms - 5 * scores) + ends
+    )
     assert less["bytes of buffers"] == 5 * scores
 
 

@@ -204,9 +204,8 @@ ALONE = {
         ),
         "launches backward": 3 + 2 * (11 + 4 + 11) + 7,
         "kernels backward": 3 + 2 * (11 + 4 + 11) + 7,
-        # The head and its loss are gone before a block, which is more, is computed again.
-        "bytes of activations": 2 * 2 * 24 * 36,
-        "bytes of buffers": KEPT - 2 * 24 * 36,
+        "bytes of activations": 2 * 2 * 24 * 36 + HEAD_INPUTS + HEAD_INNER,
+        "bytes of buffers": KEPT - 2 * 24 * 36,  # the block that is computed again
     },
     "recomputation of some layers": {  # one of two
         "flop backward": (
@@ -214,7 +213,7 @@ ALONE = {
         ),
         "launches backward": 3 + 2 * (11 + 4) + 11 + 7,
         "kernels backward": 3 + 2 * (11 + 4) + 11 + 7,
-        "bytes of activations": KEPT + 2 * 24 * 36,
+        "bytes of activations": KEPT + 2 * 24 * 36 + HEAD_INPUTS + HEAD_INNER,
         "bytes of buffers": KEPT - 2 * 24 * 36,
     },
     # ---- The host: ren2021, section 4; rajbhandari2021, section 5.2.3 ----

@@ -12,8 +12,7 @@ from foretrain.jobs.curves import curve_of
 from foretrain.jobs.report import simulate_report
 from foretrain.jobs.simulate import simulate
 from foretrain.show.document import document, provenance
-from foretrain.show.page import page
-from foretrain.show.terminal import drawn
+from foretrain.show.terminal import drawn, page
 from foretrain.study.queue_study import read_queue_study
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "queue-with-ensemble.toml"

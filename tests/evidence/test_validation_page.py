@@ -12,8 +12,8 @@ from tests.show.test_page import outline
 from foretrain.evidence.report import BY, COLOURS, REST, errors_by, scatter, validation_report
 from foretrain.evidence.report import WORST_OF_A_PAGE as WORST
 from foretrain.evidence.validate import Validation
-from foretrain.show.page import page as page_of
 from foretrain.show.report import Drawing
+from foretrain.show.terminal import page as page_of
 from foretrain.step.result import Parts
 from foretrain.units import SECONDS
 

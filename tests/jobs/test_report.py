@@ -11,8 +11,7 @@ from foretrain.jobs.simulate import simulate
 from foretrain.measured.job import Job, Log, Trace
 from foretrain.measured.queue_study import QueueStudy, Target, TargetQuantity
 from foretrain.show.document import provenance
-from foretrain.show.page import page
-from foretrain.show.terminal import drawn
+from foretrain.show.terminal import drawn, page
 from foretrain.throughput import rigid
 
 STUDY = QueueStudy(

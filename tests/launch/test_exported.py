@@ -6,21 +6,23 @@ import os
 import subprocess
 import sys
 import tomllib
+import warnings
 from dataclasses import fields, replace
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
 from tests.launch.test_round_trip import NEWEST, told
-from tests.needs import needs, needs_command
+from tests.needs import needs, needs_command, needs_installed
 
 from foretrain.launch.around import LAUNCHERS
 from foretrain.plan.plan import Plan, Sharding
 from foretrain.search.export import files_of
 from foretrain.study.study import study_from
 from foretrain.study.trainers import trainers
-
-TOLD = "Trainer for which no file is checked by its own reader: it is not installed here."
 
 
 def texts(trainer, launcher="torchrun", many=3):
@@ -104,6 +106,17 @@ def test_a_job_has_the_keys_of_its_schema_and_no_others(trainer, launcher, schem
         subprocess.run([bash, "-n"], input=run, text=True, check=True)
 
 
+@pytest.mark.parametrize("trainer", NEWEST)
+def test_a_trainjob_is_one_of_its_own_library(trainer):
+    """What the library does not know it leaves out."""
+    job = needs("kubeflow_trainer_api.models").TrainerV1alpha1TrainJob
+    for files in texts(trainer, "kubernetes"):
+        said = yaml.safe_load(files["train.yaml"])
+        assert job.from_dict(said).to_dict() == said
+        wrong = {**said, "spec": {**said["spec"], "nodes": 2}}
+        assert job.from_dict(wrong).to_dict() != wrong
+
+
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 @pytest.mark.parametrize("trainer", NEWEST)
 def test_every_file_is_of_its_form(trainer, launcher):
@@ -182,7 +195,8 @@ def test_accelerate_takes_its_configuration(tmp_path):
 
 
 def test_deepspeed_takes_its_configuration():
-    config = pytest.importorskip("deepspeed.runtime.config", reason=TOLD)
+    needs_installed("deepspeed")
+    config = quietly("deepspeed.runtime.config")
     for files in texts("deepspeed-0.19", many=6):
         said = json.loads(files["ds_config.json"])
         del said["train_batch_size"]  # checked against the processes that run
@@ -190,14 +204,29 @@ def test_deepspeed_takes_its_configuration():
         assert found.zero_config.stage == said["zero_optimization"]["stage"]
 
 
-def test_torchtitan_takes_its_configuration(tmp_path):
-    config = pytest.importorskip("torchtitan.config", reason=TOLD)
-    if not hasattr(config, "ConfigManager"):
-        pytest.skip("torchtitan 0.3 and newer read no file of options")
+def quietly(name):
+    """A module whose packages warn of one another."""
+    with warnings.catch_warnings(action="ignore"):
+        return import_module(name)
+
+
+@pytest.fixture
+def titan_config(monkeypatch):
+    """The reader of torchtitan's files alone: what the package imports beside it wants a GPU."""
+    needs_installed("torchtitan")
+    whole = ModuleType("torchtitan")
+    whole.__path__ = [*find_spec("torchtitan").submodule_search_locations]
+    monkeypatch.setitem(sys.modules, "torchtitan", whole)
+    yield quietly("torchtitan.config")
+    for name in [name for name in sys.modules if name.startswith("torchtitan.")]:
+        del sys.modules[name]
+
+
+def test_torchtitan_takes_its_configuration(titan_config, tmp_path):
     for files in texts("torchtitan-0.2", many=6):
         path = tmp_path / "train.toml"
         path.write_text(files["train.toml"])
-        found = config.ConfigManager().parse_args([f"--job.config_file={path}"])
+        found = titan_config.ConfigManager().parse_args([f"--job.config_file={path}"])
         said = tomllib.loads(files["train.toml"])
         degree = found.parallelism.tensor_parallel_degree
         assert degree == said["parallelism"]["tensor_parallel_degree"]
@@ -233,8 +262,11 @@ def test_transformers_knows_the_options_of_its_trainer():
         assert found.per_device_train_batch_size == plan.micro_batch
 
 
+# It warns of a default of its own, and of plans that it takes all the same.
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_megatron_core_takes_the_values_of_a_plan():
-    config = pytest.importorskip("megatron.core.transformer.transformer_config", reason=TOLD)
+    needs_installed("megatron")
+    config = quietly("megatron.core.transformer.transformer_config")
     known = {each.name for each in fields(config.TransformerConfig)}
     for asked, plan in told("megatron-bridge-0.5", 12):
         if asked.workload.precision.value not in ("bf16", "fp16"):

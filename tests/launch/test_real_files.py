@@ -1,5 +1,6 @@
 """Launch scripts and configurations as projects publish them: what each says and leaves."""
 
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from foretrain.study.trainers import trainers
 
 FOLDER = Path(__file__).parent / "files"
 EXPECTED = tomllib.loads((Path(__file__).parent / "real_files.toml").read_text())
+ORIGINS = tomllib.loads((Path(__file__).parent / "origins.toml").read_text())
 NAMES = sorted(each.name for each in FOLDER.iterdir())
 
 
@@ -26,6 +28,19 @@ def found(name):
 def test_there_are_at_least_forty_and_each_is_looked_through():
     assert len(NAMES) >= 40
     assert set(NAMES) == set(EXPECTED)
+
+
+def test_every_file_has_an_origin_and_forty_are_from_packages_as_they_are_released():
+    assert set(ORIGINS) == set(NAMES)
+    for name, each in ORIGINS.items():
+        assert set(each) == {"project", "path", "held"}, name
+        assert all(each.values()), name
+        assert re.fullmatch(r"memory|[a-z-]+ \d+(\.\d+)+", each["held"]), name
+    taken = [name for name, each in ORIGINS.items() if each["held"] != "memory"]
+    assert len(taken) >= 40
+    # What is told of memory in a file says the same as the table.
+    told = {name for name in NAMES if "# Facts of " in (FOLDER / name).read_text()}
+    assert not told & set(taken)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -13,7 +13,8 @@ from foretrain.plan.choices import PARAMETERS, STAGES, question_of
 from foretrain.plan.enumeration import with_orders
 from foretrain.plan.study import parts_of
 from foretrain.search.found import Incumbents
-from foretrain.search.regions import divided, even_only, regions_of, stages_open, survey
+from foretrain.search.regions import divided, regions_of
+from foretrain.search.survey import even_only, stages_open, survey
 from foretrain.search.table import valued
 from foretrain.step.held import hold
 from foretrain.step.input import with_input

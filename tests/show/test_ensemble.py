@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from foretrain.ensemble.report_run import ensemble_run_report, live
 from foretrain.ensemble.result import (
     Compared,
     EnsembleRan,
@@ -14,6 +13,7 @@ from foretrain.ensemble.result import (
     MemberState,
     Snapshot,
 )
+from foretrain.ensemble.train import ensemble_run_report, live
 from foretrain.measured.ensemble_study import Bottleneck, Input, Stage
 from foretrain.show import terminal
 from foretrain.show.terminal import blocks

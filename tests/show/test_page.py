@@ -12,9 +12,9 @@ from foretrain.cluster.offer import Offer
 from foretrain.plan.study import Limit, Objective
 from foretrain.search.report.search import search_report
 from foretrain.show.charts import SHADES
-from foretrain.show.page import page as page_of
 from foretrain.show.report import ReportSection
 from foretrain.show.table import Column, Table
+from foretrain.show.terminal import page as page_of
 from foretrain.show.words import MEMORY, PARTS
 
 VOID = {"meta"}

@@ -8,7 +8,7 @@ from tests import builders
 from tests.needs import needs_command
 
 from foretrain.search.report.search import search_report
-from foretrain.show.page import page
+from foretrain.show.terminal import page
 
 BROWSER = needs_command("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom")

@@ -15,8 +15,8 @@ from foretrain.measured.run import Subject
 from foretrain.plan.study import Limit, Objective
 from foretrain.remark import About, Remark, assumed
 from foretrain.search.report.search import search_report as report_of_search
-from foretrain.show.page import page as page_of
 from foretrain.show.terminal import drawn
+from foretrain.show.terminal import page as page_of
 from foretrain.step.report import estimate_report as report_of_estimate
 from foretrain.step.result import JobParts
 from foretrain.workload.workload import Precision

@@ -13,7 +13,7 @@ from tests.small import cluster, expert_study, gpt_study, llama_study, long_stud
 from foretrain.cluster.device import Link, Technology
 from foretrain.plan.choices import PARAMETERS, STAGES, question_of
 from foretrain.plan.enumeration import degrees, grown, most, with_choices, with_layers, with_orders
-from foretrain.search.regions import gradients_wait
+from foretrain.search.survey import gradients_wait
 from foretrain.step.bounds import any_order, any_parameters, any_stages
 from foretrain.step.held import hold
 from foretrain.step.input import with_input

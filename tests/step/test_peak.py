@@ -18,7 +18,7 @@ from foretrain.step.setting import setting
 from foretrain.study.catalogue import cluster
 from foretrain.study.coefficients import DEFAULT
 from foretrain.trainers.software import Software
-from foretrain.workload.execution import Kernels, Loss
+from foretrain.workload.execution import CrossEntropy, Kernels, Loss
 from foretrain.workload.library.entries import build
 from foretrain.workload.workload import Workload
 
@@ -81,6 +81,23 @@ def test_a_row_of_a_table_is_the_plan_alone():
                     np.broadcast_to(getattr(many, name), len(PLANS))[row]
                     == (np.broadcast_to(getattr(one, name), 1)[0])
                 )
+
+
+@pytest.mark.parametrize("plan", PLANS[:2], ids=str)
+def test_a_loss_of_the_trainers_own_is_gone_before_a_layer_is_computed_again(plan):
+    """So the smaller of what both take is not there, and of a layer that is kept nothing goes."""
+    frameworks, own = (
+        replace(KNOWN, software=Software(loss=each))
+        for each in (CrossEntropy.SOFTMAX, CrossEntropy.APART)
+    )
+    held = hold(frameworks, table_of([plan]))
+    together, apart = (stage_memory(each, held, run=0) for each in (frameworks, own))
+    met, again = (float(held.of_stage(name, 0)[0]) for name in ("met", "transient"))
+    outside = 1.0 + DEFAULT.memory.fragmentation
+    assert float((together.total - apart.total)[0]) == pytest.approx(min(met, again) * outside)
+    told = MemoryPeak.FIRST_LAYER if again > met else MemoryPeak.LOSS
+    assert apart.phase[0] == told
+    assert (again > 0) is (plan.recompute is Recompute.FULL)
 
 
 def test_a_large_vocabulary_is_fullest_at_its_loss():

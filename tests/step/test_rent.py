@@ -11,8 +11,8 @@ from foretrain.cluster.offer import Offer, part
 from foretrain.plan.study import Limit
 from foretrain.search.report import ranking
 from foretrain.search.report.search import search_report
-from foretrain.show.page import page as page_of
 from foretrain.show.terminal import drawn
+from foretrain.show.terminal import page as page_of
 from foretrain.step import facts
 
 DGX = builders.study().cluster

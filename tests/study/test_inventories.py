@@ -6,12 +6,11 @@ import pytest
 from tests.tables import published
 
 from foretrain.errors import InputError
-from foretrain.study.inventories import COLUMNS, read_inventories
-from foretrain.study.measurements import read_measurements
+from foretrain.study.measurements import INVENTORY_COLUMNS, read_inventories, read_measurements
 from foretrain.workload.library.entries import SampleKind, build, known
 
 TABLES = Path(__file__).parents[2] / "validation" / "tables"
-HEADER = ",".join(COLUMNS)
+HEADER = ",".join(INVENTORY_COLUMNS)
 SMALL = (
     "small,8,1000,4096,3@8>16@4/3; 16@4>16@4/1x3 g16 x2,1x16>10; 2*4x8>4 x3,"
     "pooling 10 2 1 / 12.5 1e+03 1,by hand"

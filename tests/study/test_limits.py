@@ -7,7 +7,7 @@ import pytest
 
 from foretrain.app import kept
 from foretrain.errors import MOST_QUOTED
-from foretrain.study import documents, inventories, measurements, model, problems
+from foretrain.study import documents, measurements, model, problems
 from foretrain.study import documents as toml
 from foretrain.study import files as bounds
 from foretrain.study.config import config
@@ -28,7 +28,7 @@ def row(what):
         ("a study", [toml.MOST_BYTES / MIB]),
         ("config.json", [model.MOST_BYTES / MIB, config.MOST_LAYERS]),
         ("a table of measurements", [measurements.MOST_BYTES / MIB, documents.MOST_CELLS]),
-        ("operators", [inventories.MOST_BYTES / MIB, documents.MOST_CELLS]),
+        ("operators", [measurements.MOST_INVENTORY / MIB, documents.MOST_CELLS]),
         ("a log", [traces.MOST_BYTES / MIB]),
         ("a kept result", [kept.MOST_BYTES / MIB]),
         ("tables within", [bounds.DEEPEST]),

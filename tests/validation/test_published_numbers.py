@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.validation.published import numbers
 
-from foretrain.step.collectives import ring
+from foretrain.step.collectives import rings
 from foretrain.step.collectives.group import group
 from foretrain.step.collectives.network import Network, Wire, span
 from foretrain.study.catalogue import cluster
@@ -51,7 +51,7 @@ def test_foretrain_reduces_gradients_around_a_ring_as_long_as_the_oracle(model, 
     table = published(f"paradl-data-{model}")
     samples, weights = published("paradl-datasets")["imagenet"], layers_of(model)[0]
     for devices, printed in zip(table["devices"], table["communicating"], strict=True):
-        line = ring.all_reduce(_abci(devices))
+        line = rings.ring_all_reduce(_abci(devices))
         seconds = float(line.fixed[0] + line.per_byte[0] * FP32 * weights)
         steps = ceil(samples / (devices * batch))
         assert steps * seconds == pytest.approx(printed, rel=1e-9)

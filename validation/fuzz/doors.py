@@ -627,7 +627,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="networks",
-            reads=("study/inventories.py:read_inventories",),
+            reads=("study/measurements.py:read_inventories",),
             seeds=(Seed(name="networks.csv", text=seeds.networks(), form="csv"),),
             use=listed,
         ),

@@ -159,9 +159,7 @@ def told(
         return shown
     following = loaded(entry.then)(question, answer) if entry.then and named else ()
     assert isinstance(following, tuple), f"{entry.then} gives no facts"
-    # What takes a file is not told of a question that stands in none.
-    told = [it for it in following if "{file}" not in it.text or " " not in named]
-    facts = tuple(replace(it, text=it.text.format(study=named, file=named)) for it in told)
+    facts = tuple(replace(it, text=it.text.format(study=named)) for it in following)
     return Answered(drawn(_report(question, answer), more=more), facts, None if more else most)
 
 
@@ -190,7 +188,7 @@ def answered(
     """
 
     def text() -> str:
-        from foretrain.show.page import page
+        from foretrain.show.terminal import page
 
         return page(_report(question, answer), source)
 

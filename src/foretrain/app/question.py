@@ -1,5 +1,6 @@
 """How commands are asked: about a study in a file, or about a model in one line.
 
+The options by which questions are asked stand here once: a command takes them as a `CommandLine`.
 What completes a line in a shell.
 """
 
@@ -8,17 +9,30 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, fields
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from foretrain.app.output import (
+    AsJson,
+    CoefficientsFile,
+    More,
+    Page,
+    answered,
+    check_page,
+    chosen,
+)
 from foretrain.errors import InputError
 
 if TYPE_CHECKING:
+    from foretrain.coefficients.coefficients import Coefficients
     from foretrain.plan.collective_study import CollectiveStudy
     from foretrain.plan.study import Study
+    from foretrain.show.document import Provenance
 
 
 def _models(incomplete: str) -> Iterable[str]:
@@ -69,21 +83,18 @@ Settings = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spoken:
-    """What a line says of a question beside its study or model.
+    """What a line says of a question beside its study or model; what it means, its help says."""
 
-    Attributes:
-        on: where.
-        batch: samples of a step.
-        sequence: tokens of a sample.
-        image: pixels per side of a sample.
-        settings: keys of the study that are set.
-    """
+    on: On = None
+    batch: Batch = None
+    sequence: Sequence_ = None
+    image: Image = None
+    settings: Settings = None
 
-    on: str | None = None
-    batch: int | None = None
-    sequence: int | None = None
-    image: int | None = None
-    settings: Sequence[str] = field(default=())
+    @property
+    def set_keys(self) -> Sequence[str]:
+        """Keys of the study that are set."""
+        return self.settings or ()
 
     @property
     def words(self) -> list[str]:
@@ -95,12 +106,98 @@ class Spoken:
             "--image": self.image,
         }
         told = [str(word) for key, it in said.items() if it is not None for word in (key, it)]
-        return [*told, *(word for each in self.settings for word in ("--set", each))]
+        return [*told, *(word for each in self.set_keys for word in ("--set", each))]
 
 
-def named(study: Path, said: Spoken) -> str:
-    """How the next command names the same question."""
-    return shlex.join([str(study), *said.words])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandLine:
+    """The options by which every question is asked; what they mean, their help says."""
+
+    study: StudyOrModel
+    on: On = None
+    batch: Batch = None
+    sequence: Sequence_ = None
+    image: Image = None
+    settings: Settings = None
+    coefficients: CoefficientsFile = None
+    as_json: AsJson = False
+    html: Page = None
+    more: More = False
+
+    @property
+    def said(self) -> Spoken:
+        """What stands beside the study."""
+        return Spoken(**{each.name: getattr(self, each.name) for each in fields(Spoken)})
+
+    @property
+    def named(self) -> str:
+        """How the next command names the same question."""
+        return shlex.join([str(self.study), *self.said.words])
+
+    @property
+    def known(self) -> Coefficients:
+        """How well hardware and software do."""
+        return chosen(self.coefficients).coefficients
+
+    def check(self, path: Path | None = None, option: str = "--html") -> None:
+        """Refuse a file that cannot be written, before the work whose answer it would hold.
+
+        Args:
+            path: of the file; that of the page if absent.
+            option: that names it.
+
+        Raises:
+            InputError: it cannot.
+        """
+        path = self.html if option == "--html" else path
+        if path is not None:
+            check_page(path, self.study, option=option)
+
+    def answered(
+        self,
+        question: object,
+        answer: object,
+        source: Provenance,
+        *,
+        most: int | None = None,
+        named: str | None = None,
+    ) -> None:
+        """Show an answer as the line asks for it; at most so many lines where it asks for less."""
+        answered(
+            question,
+            answer,
+            source,
+            as_json=self.as_json,
+            html=self.html,
+            more=self.more,
+            most=most,
+            named=self.named if named is None else named,
+        )
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that takes what its first parameter holds as options, each by its name."""
+    first, *own = signature(command, eval_str=True).parameters.values()
+    hints = get_type_hints(first.annotation, globals(), include_extras=True)
+    shared = [
+        Parameter(
+            each.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if each.default is MISSING else each.default,
+            annotation=hints[each.name],
+        )
+        for each in fields(first.annotation)
+    ]
+
+    @wraps(command)
+    def asked(**given: Any) -> None:  # noqa: ANN401 - of any option
+        held = {each.name: given.pop(each.name) for each in shared}
+        command(first.annotation(**held), **given)
+
+    told = (each.replace(kind=Parameter.KEYWORD_ONLY) for each in (*shared, *own))
+    asked.__signature__ = signature(command).replace(parameters=[*told])  # type: ignore[attr-defined]
+    asked.__annotations__ = {}
+    return asked
 
 
 def asked_study(study: Path, said: Spoken, *, free: bool = False) -> Study:
@@ -118,41 +215,6 @@ def asked_study(study: Path, said: Spoken, *, free: bool = False) -> Study:
 
     found: Study = _launched(study, said, free=free) or _asked(study, said, read_study)
     return found
-
-
-def asked_studies(study: Path, other: str, said: Spoken) -> tuple[Study, Study]:
-    """Two studies, both asked as one is; or one, and the same with some of its plan named anew.
-
-    Args:
-        study: a file, one of a trainer, or a model.
-        other: the same; or a plan for the first one: "tp8".
-        said: the rest of the line. A study in a file says itself where it runs; whatever is beside
-            it is told by the line.
-
-    Raises:
-        InputError: with every problem of the first that has some.
-    """
-    from foretrain.study.files import exists
-    from foretrain.study.launch_files import is_launch_file
-    from foretrain.study.spoken import with_plan
-    from foretrain.workload.library.entries import known
-
-    path = Path(other)
-    in_file = exists(path) or path.suffix == ".toml" or is_launch_file(path)
-    if not in_file and known(other) is None:
-        first = asked_study(study, said)
-        return first, with_plan(first, other, where="compare")
-    lines = [replace(said, on=None) if _is_study(each) else said for each in (study, path)]
-    if said.on is not None and all(each.on is None for each in lines):
-        raise InputError(f"--on {said.on}: {study} and {other} say themselves where they run.")
-    return asked_study(study, lines[0]), asked_study(path, lines[1])
-
-
-def _is_study(path: Path) -> bool:
-    from foretrain.study.files import exists
-    from foretrain.study.launch_files import is_launch_file
-
-    return exists(path) and not is_launch_file(path)
 
 
 def asked_question(study: Path, said: Spoken) -> Study | CollectiveStudy:
@@ -181,9 +243,10 @@ def _launched(study: Path, said: Spoken, *, free: bool = False) -> Study | None:
     from foretrain.search.import_files import import_, settings_of, with_asked
 
     sizes = {f"workload.{key}": it for key, it in _sizes(said).items() if it is not None}
+    read = read_launch_files(study)
     with told_of(study):
-        files = with_asked(read_launch_files(study))
-        settings = {**settings_of(said.settings), **sizes}
+        files = with_asked(read)
+        settings = {**settings_of(said.set_keys), **sizes}
         found = import_(files, on=said.on or "", settings=settings)
     left = len(found.not_understood)
     more = f"; {left} options are not understood: foretrain import {study}" if left else ""
@@ -203,14 +266,14 @@ def _asked(study: Path, said: Spoken, read: Callable[..., Any]) -> Any:  # noqa:
         document = spoken(
             str(study), on=said.on, batch=said.batch, sequence=said.sequence, image=said.image
         )
-        return study_from(with_settings(document, said.settings), SHELL)
+        return study_from(with_settings(document, said.set_keys), SHELL)
     if said.on is None and not exists(study) and known(str(study)) is not None:
         raise InputError(
             f"there is no file {study}; it is a model of the library. Say where and how: "
             f"{study} --on 4xdgx-h100 --batch 256 --sequence 4096."
         )
     settings = [
-        *said.settings,
+        *said.set_keys,
         *(f"workload.{key}={it}" for key, it in _sizes(said).items() if it is not None),
     ]
     return read(study, settings=settings) if settings else read(study)

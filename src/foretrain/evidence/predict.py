@@ -238,12 +238,7 @@ def _peak_memory(run: MeasuredRun, case: Case, coefficients: Coefficients) -> Pr
     """What a source counts: the whole device, or what a framework's allocator says of itself."""
     memory = memory_of_case(case, coefficients)
     counted = MemoryCount.ALLOCATED if case.prints_allocated else counted_of(run)
-    part = share(
-        counted,
-        allocated=memory.allocated,
-        total=memory.total,
-        fragmentation=coefficients.memory.fragmentation,
-    )
+    part = share(counted, allocated=memory.allocated, total=memory.total)
     return Prediction(
         value=part * memory.total,
         low=part * memory.low,

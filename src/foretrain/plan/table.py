@@ -102,8 +102,8 @@ class PlanTable:
         """The table of some rows, in their order."""
         if len(self) == len(rows) == 1 and rows.dtype != bool:
             return self
-        places = np.flatnonzero(rows) if rows.dtype == bool else rows
-        columns = {name: taken(getattr(self, name), places) for name in COLUMNS}
+        places: Any = np.flatnonzero(rows) if rows.dtype == bool else rows
+        columns: dict[str, Any] = {name: taken(getattr(self, name), places) for name in COLUMNS}
         return PlanTable(**columns, **self.side)
 
     @property
@@ -205,7 +205,7 @@ def stacked(tables: Sequence[PlanTable]) -> PlanTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Packed:
+class PackedTable:
     """Many plans in few bytes: whole numbers no wider than they must be. [plan]
 
     Attributes:
@@ -218,7 +218,7 @@ class Packed:
 
     def take(self, rows: Rows) -> PlanTable:
         """The table of some rows, in their order."""
-        columns = {
+        columns: dict[str, Any] = {
             name: constant(each[0], len(rows))
             if len(each) and is_constant(each)
             else each.take(rows).astype(float)
@@ -227,7 +227,7 @@ class Packed:
         return PlanTable(**columns, **self.side)
 
 
-def packed(plans: PlanTable) -> Packed:
+def packed(plans: PlanTable) -> PackedTable:
     """A table in few bytes."""
     columns = {}
     for name in COLUMNS:
@@ -235,15 +235,15 @@ def packed(plans: PlanTable) -> Packed:
         few = column[:1] if is_constant(column) else column
         small = few.astype(np.min_scalar_type(int(few.max(initial=0.0))))
         columns[name] = _repeated(small, len(plans)) if is_constant(column) else small
-    return Packed(columns=columns, side=plans.side)
+    return PackedTable(columns=columns, side=plans.side)
 
 
-def packed_together(several: Sequence[Packed]) -> Packed:
+def packed_together(several: Sequence[PackedTable]) -> PackedTable:
     """Tables with the same side tables, one under the other."""
     columns = {
         name: one_under_the_other([each.columns[name] for each in several]) for name in COLUMNS
     }
-    return Packed(columns=columns, side=several[0].side)
+    return PackedTable(columns=columns, side=several[0].side)
 
 
 def distinct(columns: Sequence[Column | Rows | Flags]) -> tuple[Rows, Rows]:

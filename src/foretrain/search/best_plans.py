@@ -36,9 +36,9 @@ from foretrain.search.objective import spending
 from foretrain.search.proposal import Proposal, Safety
 from foretrain.search.proposed import entries, proposed
 from foretrain.search.recall import recall
-from foretrain.search.regions import Survey
 from foretrain.search.result import Cell, ParetoPoint, Progress, SearchResult
 from foretrain.search.simple import Simple
+from foretrain.search.survey import Survey
 from foretrain.search.table import worth_of
 from foretrain.search.ways_out import nearest_miss
 from foretrain.step.estimate import over_job_limits

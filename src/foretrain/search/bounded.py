@@ -23,18 +23,8 @@ from foretrain.search.candidate import Priced
 from foretrain.search.found import Incumbents
 from foretrain.search.front import by_count, unbeaten
 from foretrain.search.objective import over_limits
-from foretrain.search.regions import (
-    Ordered,
-    Regions,
-    Survey,
-    divided,
-    even_only,
-    gradients_wait,
-    joined,
-    regions_of,
-    stages_open,
-    survey,
-)
+from foretrain.search.regions import Ordered, Regions, divided, joined, regions_of
+from foretrain.search.survey import Survey, even_only, gradients_wait, stages_open, survey
 from foretrain.search.table import keep_freed_memory, price, that_fit, valued
 from foretrain.step.bounds import any_order, any_parameters, any_stages
 from foretrain.step.held import Held

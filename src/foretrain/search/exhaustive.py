@@ -17,7 +17,8 @@ from foretrain.plan.enumeration import order_counts, plan_tables
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Space, Study, parts_of
 from foretrain.search.found import Incumbents
-from foretrain.search.regions import layered, regions_of, survey
+from foretrain.search.regions import regions_of
+from foretrain.search.survey import layered, survey
 from foretrain.search.table import keep_freed_memory, price, that_fit
 from foretrain.step.held import hold
 from foretrain.step.memory import heaviest_total, host_full, room

@@ -18,6 +18,7 @@ from foretrain.launch.writing import Wrote, in_form, write
 from foretrain.plan.legality import kind_problems
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Space, Study
+from foretrain.search.explain.pinned import gives_one
 from foretrain.search.result import SearchResult
 from foretrain.search.search import search
 from foretrain.show.document import Provenance, of_study
@@ -108,15 +109,18 @@ def export(
     to: str,
     launcher: str = "torchrun",
     name: str = "train",
+    searched: bool = False,
     coefficients: Coefficients = DEFAULT,
 ) -> Exported:
     """The files with which a trainer runs the plan of a study, or the best one that is found.
 
     Args:
-        study: with one plan, or a space of them.
+        study: with one plan, as `estimate` takes it, or a space of them.
         to: a trainer of the catalogue, or a family for its newest release.
         launcher: what starts it: torchrun, slurm, kubernetes, skypilot.
         name: of the job, and of the files.
+        searched: whether the best plan is taken where the study gives one too, which leaves some
+            fields to a search (interleaving, recomputation).
         coefficients: how well hardware and software do.
 
     Raises:
@@ -134,7 +138,7 @@ def export(
     if study.maximise is not None:
         raise InputError("search.maximise: asks for the largest; leave it out to export a plan.")
     trainer = target(to, chosen_of(study))
-    study, found = _predicted(_with(study, trainer), coefficients)
+    study, found = _predicted(_with(study, trainer), coefficients, searched=searched)
     source = of_study(study, coefficients=coefficients)
     said = comments(found, trainer, source)
     files, left = files_of(study, found.plan, said, launcher=launcher, name=name)
@@ -249,11 +253,11 @@ def _with(study: Study, trainer: Trainer) -> Study:
     return replace(study, trainer=Chosen(trainer=trainer, stated=given))
 
 
-def _predicted(study: Study, coefficients: Coefficients) -> tuple[Study, Estimate]:
+def _predicted(
+    study: Study, coefficients: Coefficients, *, searched: bool
+) -> tuple[Study, Estimate]:
     """The estimate of a study's one plan; of the best one where it leaves some open."""
-    open_to = [getattr(study.space, each.name) for each in fields(Space)]
-    several = study.offers or study.space.micro_batch is None
-    if not several and all(it is None or len(it) == 1 for it in open_to):
+    if gives_one(study) and not searched:
         return study, estimate(study, coefficients=coefficients)
     found = search(study, coefficients=coefficients)
     assert isinstance(found, SearchResult), "two kinds of devices were not refused"

@@ -19,12 +19,13 @@ from foretrain.show.report import AnswerReport, Block, Bullets, Note, ReportSect
 from foretrain.show.table import Column, table
 from foretrain.show.words import count
 from foretrain.study import catalogue
-from foretrain.study.launch_files import LaunchFile, beside
+from foretrain.study.launch_files import HERE, LaunchFile, beside, config_beside
 from foretrain.study.study import study_from
 from foretrain.study.trainers import KIND, trainers
 from foretrain.trainers.flags import Fact, Facts, fact
 from foretrain.trainers.trainer import Trainer
 from foretrain.units import as_written
+from foretrain.workload.library.entries import known
 
 MANY_OF: Final = re.compile(r"(\d+)\s*x\s*(.+)")
 ASKED: Final = FilePlace(file="asked for")
@@ -70,7 +71,7 @@ class Imported:
             lines = [f"{it.key}: the files do not say {it.needs}." for it in self.missing]
             raise InputError("\n".join([f"{where}: {line}" for line in lines]))
         kept = {key: it for key, it in self.document.items() if not (free and key == "plan")}
-        return study_from(kept, where)
+        return study_from(kept, where, folder=HERE)
 
 
 def import_(
@@ -79,6 +80,7 @@ def import_(
     on: str = "",
     trainer: str = "",
     settings: Mapping[str, object] | None = None,
+    home: str = ".",
 ) -> Imported:
     """The study that launch scripts and configuration files of a trainer ask.
 
@@ -88,6 +90,7 @@ def import_(
             ("dgx-h100", "4x dgx-h100").
         trainer: for which they are written; recognised if absent.
         settings: what they leave open, by key ("workload.global_batch").
+        home: folder of the study, from which it names the config.json of a model.
 
     Raises:
         InputError: they are of no trainer that is known here, or cannot be read.
@@ -101,8 +104,9 @@ def import_(
     around = [*_once(said.around, nodes), *given]
     around += _asked(around, node_devices, nodes)
     reading = read(said.options, Tongues(chosen, every), given=around)
-    many, against = _nodes(reading.facts, cluster=cluster, node_devices=node_devices, nodes=nodes)
-    parts = study_parts(reading.facts, trainer=chosen.name, cluster=cluster, nodes=many)
+    facts = {**reading.facts, **_configured(files, reading.facts, home)}
+    many, against = _nodes(facts, cluster=cluster, node_devices=node_devices, nodes=nodes)
+    parts = study_parts(facts, trainer=chosen.name, cluster=cluster, nodes=many)
     if against:
         kept = (it for it in parts.missing if it.key != "cluster.nodes")
         parts = replace(parts, missing=(*kept, *against))
@@ -156,6 +160,15 @@ def with_asked(files: Sequence[LaunchFile]) -> tuple[LaunchFile, ...]:
     """
     every = trainers()
     return (*files, *beside(files, together(files, every).asked))
+
+
+def _configured(files: Sequence[LaunchFile], facts: Facts, home: str) -> dict[str, Fact]:
+    """The config.json of a model that is no name of the library and lies beside the files."""
+    named = facts.get("workload.model")
+    if not isinstance(named, str) or known(named) is not None:
+        return {}
+    path = config_beside(files, named, home=home)
+    return {} if path is None else {"workload.model": path}
 
 
 def _head(names: Sequence[str], chosen: Trainer) -> list[str]:

@@ -251,7 +251,7 @@ class Shown:
 
     def _repr_html_(self) -> str:
         """A table, as notebooks draw it."""
-        from foretrain.show.page import fragment
+        from foretrain.show.terminal import fragment
 
         return fragment(repr(self), self._table())
 

@@ -327,8 +327,8 @@ def cuts_of(setting: Setting, plans: PlanTable) -> tuple[Cuts, Rows]:
             ways.append((pipeline, sizes))
     several = tuple(dict.fromkeys(ways))
     position = {way: place for place, way in enumerate(several)}
-    found = cuts(setting.workload.model, several)
-    return found, np.array([position[way] for way in ways], np.intp)[cut]
+    made = cuts(setting.workload.model, several)
+    return made, np.array([position[way] for way in ways], np.intp)[cut]
 
 
 def _balanced(setting: Setting, seconds: tuple[float, ...], chunks: int) -> Sizes:

@@ -43,6 +43,7 @@ from foretrain.step.placements import replicas_of
 from foretrain.step.setting import Setting
 from foretrain.step.strategies import recompute as offload
 from foretrain.step.strategies.data import among
+from foretrain.workload.execution import CrossEntropy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,7 +58,7 @@ class MemoryColumns:
         buffers: the layer being computed again, what passes through a layer, and `outside`.
         outside: what the framework's allocator does not hand out, part of `buffers`.
         phase: which moment that is, of `MemoryPeak`; of software whose buffers are there for good,
-            one of the first two.
+            one of the first two, or the first where both are one.
     """
 
     weights: Column
@@ -134,10 +135,11 @@ def _columns(
 
 
 def _at_once(setting: Setting, held: Held, *, state: State, stage: Stage) -> list[Moment]:
-    """The two moments that may be the fullest of software whose buffers are there for good.
+    """The moments that may be the fullest of software whose buffers are there for good.
 
-    Logits and their loss are gone before the last layer is computed again: each tensor that
-    autograd keeps goes with the backward pass that needs it.
+    A trainer's own loss is gone before the last layer is computed again: what autograd keeps goes
+    with the backward pass that needs it. Beside a framework's loss 8 bytes a logit pass by that are
+    not counted here; there, the layer that is computed again stands for them at the same moment.
     """
     plans, known, (run, _) = held.plans, setting.coefficients.memory, stage
     here, moving = here_of(setting, held, stage)
@@ -146,6 +148,8 @@ def _at_once(setting: Setting, held: Held, *, state: State, stage: Stage) -> lis
     passing = held.of_stage("unpacked", run) + moving + temporaries
     passing = passing + _gathered(setting, held, run=run)
     gradients = state.gradients * ~offload.of_gradients(plans) + state.feedback
+    if setting.software.loss is CrossEntropy.SOFTMAX:
+        return [Moment(gradients=gradients, activations=here + met, buffers=passing + transient)]
     return [
         Moment(gradients=gradients, activations=here + met, buffers=passing),
         Moment(gradients=gradients, activations=here, buffers=passing + transient),

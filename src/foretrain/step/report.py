@@ -71,5 +71,5 @@ def after_estimate(_study: object, answer: object) -> tuple[Fact, ...]:
     return (
         Fact(label="Explain", text="foretrain explain {study}"),
         Fact(label="Search", text="foretrain search {study}", more="leave plan keys out"),
-        Fact(label="Calibrate", text="foretrain calibrate {file} run.log"),
+        Fact(label="Calibrate", text="foretrain calibrate {study} run.log"),
     )

@@ -16,7 +16,7 @@ from foretrain.coefficients.intervals import Nearest, Situation, Spread, nearest
 from foretrain.coefficients.uncertainty import Covers
 from foretrain.plan.plan import Plan, Sharding
 from foretrain.remark import About, Remark, assumed
-from foretrain.step.collectives.topologies import APPROXIMATIONS
+from foretrain.step.collectives.line import APPROXIMATIONS
 from foretrain.step.held import Held
 from foretrain.step.memory import host_total
 from foretrain.step.result import Confidence, Memory, Parts

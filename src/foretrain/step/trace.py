@@ -16,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from foretrain.launch.kineto import ProfiledPiece
 from foretrain.plan.plan import Plan
 from foretrain.plan.table import table_of
 from foretrain.step.held import hold
@@ -29,10 +30,17 @@ from foretrain.step.timeline import StepTimes
 MICROSECONDS: Final = 1e6
 """The format's unit of time."""
 
-STREAMS: Final = ("compute", "link between stages", "link among replicas", "host")
-"""Threads of a stage, by their numbers."""
+NANOSECONDS: Final = 1e9
+"""Perfetto counts whole nanoseconds, and so do we: it drops what begins before the end of what is
+before it, which rounding start and length apart would make of neighbours."""
 
-COMPUTE, LINK, DATA, HOST = range(4)
+STREAMS: Final = ("compute", "link between stages", "link among replicas", "host")
+"""Threads of a stage, in the order of their numbers."""
+
+FIRST: Final = 1
+"""Number of the first thread of a process: to Perfetto 0 is the idle thread, whoever's it is."""
+
+COMPUTE, LINK, DATA, HOST = range(FIRST, FIRST + len(STREAMS))
 
 KINDS: Final = ("forward", "backward", "weights")
 """What passes are, in the order of their numbers."""
@@ -108,8 +116,13 @@ def _hosts(known: Setting, priced: Factors, plan: Plan) -> Iterator[StageHost]:
         yield from [each] * int(held.stages(run)[0])
 
 
-def chrome_step(trace: StepTrace) -> str:
-    """The trace as one JSON document, an event on each line."""
+def chrome_step(trace: StepTrace, measured: Sequence[ProfiledPiece] = ()) -> str:
+    """The trace as one JSON document, an event on each line.
+
+    Args:
+        trace: what it shows.
+        measured: pieces of a step that a profiler saw, as a process of their own behind the stages.
+    """
     pipeline = play(trace.times)
     tails = [tail_of(stage, trace.times, pipeline) for stage in range(len(trace.times.stages))]
     found = simulate(trace.times)
@@ -125,6 +138,7 @@ def chrome_step(trace: StepTrace) -> str:
         *_sends(trace, pipeline),
         *_memory(trace, pipeline),
         *_tails(trace, tails, end=found.seconds),
+        *_measured(measured, len(trace.times.stages)),
     )
     body = ",\n".join(events)
     return (
@@ -132,25 +146,41 @@ def chrome_step(trace: StepTrace) -> str:
     )
 
 
+def _measured(pieces: Sequence[ProfiledPiece], process: int) -> Iterator[str]:
+    """A step that a profiler saw, a thread for each class of operators."""
+    if not pieces:
+        return
+    kinds = [*dict.fromkeys(each.kind for each in pieces)]
+    yield _named("measured, one process", process)
+    for thread, kind in enumerate(kinds, FIRST):
+        yield _named(str(kind), process, thread)
+    for each in pieces:
+        where = (process, kinds.index(each.kind) + FIRST)
+        yield _slice(json.dumps(each.name)[1:-1], where, (each.start, each.end))
+
+
 def _names(stages: int) -> Iterator[str]:
     """What processes and threads are called."""
     for stage in range(stages):
-        yield (
-            f'{{"ph":"M","name":"process_name","pid":{stage},"args":{{"name":"stage {stage}"}}}}'
-        )
-        for thread, name in enumerate(STREAMS):
-            yield (
-                f'{{"ph":"M","name":"thread_name","pid":{stage},"tid":{thread},'
-                f'"args":{{"name":"{name}"}}}}'
-            )
+        yield _named(f"stage {stage}", stage)
+        for thread, name in enumerate(STREAMS, FIRST):
+            yield _named(name, stage, thread)
+
+
+def _named(name: str, process: int, thread: int | None = None) -> str:
+    """What a process or one of its threads is called."""
+    what, whose = ("process", "") if thread is None else ("thread", f'"tid":{thread},')
+    return f'{{"ph":"M","name":"{what}_name","pid":{process},{whose}"args":{{"name":"{name}"}}}}'
 
 
 def _slice(name: str, where: tuple[int, int], when: tuple[float, float]) -> str:
     """A stretch of time in which a stream is busy."""
     (stage, thread), (start, end) = where, when
+    begins, ends = round(start * NANOSECONDS), round(end * NANOSECONDS)
+    long = ends - begins
     return (
         f'{{"ph":"X","name":"{name}","pid":{stage},"tid":{thread},'
-        f'"ts":{start * MICROSECONDS:.6f},"dur":{(end - start) * MICROSECONDS:.6f}}}'
+        f'"ts":{begins // 1000}.{begins % 1000:03d},"dur":{long // 1000}.{long % 1000:03d}}}'
     )
 
 

@@ -1,17 +1,14 @@
-"""Files of trainers: launch scripts, configurations, logs, and recipes that their makers publish.
+"""Files of trainers: launch scripts, configurations, logs, a profiler's traces, published recipes.
 
-Files of trainers: launch scripts, configurations and logs.
-
-Files of trainers: launch scripts and configurations, read for `launch` to understand.
-
-Logs that trainers print, as files.
-
-Recipes of the catalogue: plans that trainers' makers publish (CSV), from text to nouns.
+Launch scripts and configurations are read for `launch` to understand; recipes are plans that
+trainers' makers publish (CSV), as nouns.
 """
 
 from __future__ import annotations
 
 import csv
+import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -22,7 +19,7 @@ from typing import Any, Final
 from foretrain.errors import InputError
 from foretrain.plan.plan import Plan
 from foretrain.study.documents import from_json, from_toml, from_yaml
-from foretrain.study.files import read_bytes, read_text
+from foretrain.study.files import exists, read_bytes, read_text
 from foretrain.trainers.recipes import PublishedPlan
 
 MOST_BYTES: Final = 2**20
@@ -61,15 +58,22 @@ def read_launch_files(*paths: Path | str) -> tuple[LaunchFile, ...]:
     """Launch scripts and configuration files of trainers.
 
     Raises:
-        InputError: one cannot be read, or is not what the end of its name says.
+        InputError: one cannot be read, is a program, or is not what the end of its name says.
     """
+    for path in paths:
+        if Path(path).suffix.lower() in PROGRAMS:
+            raise InputError(
+                f"{path}: is a program. torchtitan 0.3 and newer and NeMo 2 are configured by "
+                "programs, which are not run here. Say what it sets in a study, or in one line: "
+                "foretrain estimate MODEL --on ... --batch ... --set trainer.name=torchtitan-0.3."
+            )
     return tuple(launch_file(str(path), read_text(Path(path), most=MOST_BYTES)) for path in paths)
 
 
 def is_launch_file(path: Path | str) -> bool:
     """Whether a file is one of a trainer, and no study; False of what cannot be read."""
     if Path(path).suffix.lower() != ".toml":
-        return Path(path).suffix.lower() in (*PARSERS, *SCRIPTS)
+        return Path(path).suffix.lower() in (*PARSERS, *SCRIPTS, *PROGRAMS)
     try:
         document = from_toml(read_text(Path(path), most=MOST_BYTES), str(path))
     except InputError:
@@ -84,8 +88,26 @@ def _nested(document: Mapping[str, Any]) -> bool:
     )
 
 
+PROGRAMS: Final = (".py",)
 SCRIPTS: Final = (".sh", ".bash", ".slurm", ".sbatch", ".job")
 PARSERS: Final = {".json": from_json, ".toml": from_toml, ".yaml": from_yaml, ".yml": from_yaml}
+
+
+HERE: Final = Path()
+"""The folder in which somebody asks."""
+
+
+def config_beside(found: Sequence[LaunchFile], model: str, *, home: str = ".") -> str | None:
+    """The config.json of a model that files name by a folder which lies beside them.
+
+    Args:
+        found: the files.
+        model: what they call it.
+        home: the folder from which its path begins.
+    """
+    folders = dict.fromkeys(Path(each.name).parent for each in found)
+    paths = (folder / model / "config.json" for folder in folders)
+    return next((os.path.relpath(path, home) for path in paths if exists(path)), None)
 
 
 def beside(found: Sequence[LaunchFile], asked: Sequence[str]) -> tuple[LaunchFile, ...]:
@@ -113,6 +135,47 @@ def read_log(path: Path) -> str:
         InputError: it cannot be read, or is larger than any log.
     """
     return read_bytes(path, most=MOST_LOGGED).decode("utf-8", errors="replace")
+
+
+MOST_TRACED: Final = 2**29
+"""Of a trace unpacked: some steps of a large model."""
+
+TRACE_MARKS: Final = (b'"schemaVersion"', b'"traceEvents"')
+TRACE_HEAD: Final = 2**16
+PACKED: Final = ".json.gz"
+
+
+def is_profile_file(path: Path) -> bool:
+    """Whether a file is the trace of a profiler, by how it begins; False of what cannot be read.
+
+    Nothing else that is asked about is packed JSON, so such a name is one whatever it holds.
+    """
+    if path.name.endswith(PACKED):
+        return True
+    if path.suffix != ".json" or not exists(path):
+        return False
+    try:
+        content = read_bytes(path, most=MOST_TRACED)
+    except InputError:
+        return False
+    return any(mark in content[:TRACE_HEAD] for mark in TRACE_MARKS)
+
+
+def read_profile(path: Path) -> Mapping[str, Any]:
+    """The trace in a file.
+
+    Raises:
+        InputError: it cannot be read, or is no trace.
+    """
+    content = read_bytes(path, most=MOST_TRACED)
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: cannot be read as JSON: {error}.") from None
+    if not (isinstance(found, Mapping) and isinstance(found.get("traceEvents"), list)):
+        raise InputError(f'{path}: is no trace; a trace of torch.profiler has "traceEvents".')
+    document: Mapping[str, Any] = found
+    return document
 
 
 COUNTS: Final = (

@@ -163,7 +163,11 @@ def read_study(
 
 
 def study_from(
-    document: Mapping[str, object], where: str = "the study", *, today: date | None = None
+    document: Mapping[str, object],
+    where: str = "the study",
+    *,
+    today: date | None = None,
+    folder: Path | None = None,
 ) -> Study:
     """The study that a document with the sections of a file describes.
 
@@ -171,12 +175,13 @@ def study_from(
         document: sections, keys and values as TOML would give them.
         where: what to call it in messages.
         today: the day by which prices age; None for that of this machine.
+        folder: in which the files lie that it names; None where it may name none.
 
     Raises:
         InputError: with every problem of the document.
     """
     check_bounds(document, where)
-    return _study(document, Problems(where), today=today)
+    return _study(document, Problems(where), today=today, folder=folder)
 
 
 def _study(

@@ -218,6 +218,17 @@ def test_a_search_says_how_its_plan_is_run(foretrain, asked, tmp_path):
     assert foretrain(*words).code == 0
 
 
+def test_a_program_is_refused_with_what_to_do(foretrain, tmp_path):
+    recipe = tmp_path / "recipe.py"
+    recipe.write_text("recipe = llm.llama3_8b.pretrain_recipe(num_nodes=1)\n")
+    for words in (("import", recipe), ("estimate", recipe, "--on", "dgx-h100")):
+        ended = foretrain(*words)
+        assert ended.code == 1
+        assert ended.err.startswith(f"error: {recipe}: is a program. torchtitan 0.3 and newer")
+        assert ended.err.count(str(recipe)) == 1
+        assert "foretrain estimate MODEL --on" in ended.err
+
+
 def test_a_search_names_the_trainer_of_the_study(foretrain, asked):
     asked.write_text(STUDY + '[trainer]\nname = "megatron-core-0.12"\n')
     assert f"foretrain export {asked} --to megatron-core-0.12" in foretrain("search", asked).out

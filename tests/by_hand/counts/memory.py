@@ -119,9 +119,8 @@ def memory(g, layout, stage):
         "bytes of weights": weights,
         "bytes of gradients": 0 if leaves(g) else gradients,
         "bytes of optimizer": 0 if offloads(g) else optimizer,
-        # Logits go before a block is computed again, so that the larger of the two counts.
-        "bytes of activations": met * (met >= again) + bodies - away,
-        "bytes of buffers": again * (again > met) + moving + whole,
+        "bytes of activations": met + bodies - away,
+        "bytes of buffers": again + moving + whole,
         "bytes on the host": (
             (optimizer if offloads(g) else 0) + (gradients if leaves(g) else 0) + away
         ),

@@ -1,7 +1,8 @@
-# Facts of AI-Hypercomputer/maxtext, configs/tpu/v5p/llama2_70b.sh, shortened.
-EXECUTABLE="train.py"
-export LIBTPU_INIT_ARGS="--xla_tpu_enable_async_collective_fusion_fuse_all_gather=true"
-python3 -m MaxText.train MaxText/configs/base.yml model_name=llama2-70b \
-    base_output_directory=$OUTPUT_PATH dataset_path=${DATASET_PATH} \
-    tokenizer_path=assets/tokenizer.llama2 remat_policy=save_dot_except_mlpwi per_device_batch_size=4 \
-    ici_fsdp_parallelism=-1 ici_tensor_parallelism=1 steps=30 enable_checkpointing=false use_iota_embed=true max_target_length=2048
+export EXECUTABLE="train" # or train_compile
+export DATASET_TYPE="synthetic"
+python3 -m maxtext.trainers.pre_train.$EXECUTABLE "${MAXTEXT_CONFIGS_DIR:-${MAXTEXT_REPO_ROOT:-$PWD}/src/maxtext/configs}"//base.yml model_name=llama2-70b\
+  base_output_directory=$OUTPUT_PATH\
+  tokenizer_path="${MAXTEXT_ASSETS_ROOT:-${MAXTEXT_PKG_DIR:-${MAXTEXT_REPO_ROOT:-$PWD}/src/maxtext/assets/tokenizers}}"/tokenizer.llama2 remat_policy=save_dot_except_mlpwi per_device_batch_size=4\
+  steps=30 enable_checkpointing=false use_iota_embed=true max_target_length=4096\
+  profiler=xplane skip_first_n_steps_for_profiler=10 profiler_steps=5 gcs_metrics=true\
+  dataset_type=$DATASET_TYPE reuse_example_batch=$REUSE_EXAMPLE_BATCH

@@ -1,6 +1,24 @@
-# Facts of AI-Hypercomputer/maxtext, configs of Llama 3.1 405B on GPUs, shortened.
-export XLA_FLAGS="--xla_gpu_enable_latency_hiding_scheduler=true"
-python3 -m MaxText.train MaxText/configs/base.yml run_name=runner_405b hardware=gpu model_name=llama3.1-405b \
-  steps=10 dtype=bfloat16 max_target_length=8192 per_device_batch_size=1 attention=cudnn_flash_te remat_policy=full \
-  use_iota_embed=true scan_layers=true dataset_type=synthetic logits_dot_in_fp32=false enable_checkpointing=false \
-  dcn_fsdp_parallelism=64 ici_fsdp_parallelism=8 base_output_directory=gs://runner tokenizer_path=assets/tokenizer
+export OUTPUT_PATH="gs://maxtext-experiments-multipod"
+export RUN_NAME="llama-31-128vm-$(date +%Y-%m-%d-%H-%M)"
+export EXECUTABLE="train"
+python3 -m maxtext.trainers.pre_train.$EXECUTABLE ${MAXTEXT_CONFIGS_DIR:-${MAXTEXT_REPO_ROOT:-$PWD}/src/maxtext/configs}/models/llama3.1_405b.yml run_name=$RUN_NAME \
+    base_config=base.yml \
+    run_name=gpu_train_test \
+    hardware=gpu \
+    steps=10 \
+    model_name=llama3.1-405b \
+    enable_checkpointing: False \
+    attention=cudnn_flash_te \
+    remat_policy=full \
+    use_iota_embed=True \
+    scan_layers=True \
+    dataset_type=synthetic \
+    async_checkpointing=False \
+    logits_dot_in_fp32=False \
+    per_device_batch_size=1.0 \
+    max_target_length=8192 \
+    dcn_fsdp_parallelism=128 \
+    ici_fsdp_parallelism=8 \
+    base_output_directory=$OUTPUT_PATH \
+    max_segments_per_seq=32 \
+    profiler=xplane

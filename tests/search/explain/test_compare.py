@@ -5,10 +5,11 @@ from functools import cache
 
 import pytest
 
+from foretrain.launch.kineto import OperatorClass, profiled
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Space
 from foretrain.search.explain.compare import closed, compare
-from foretrain.search.explain.compared import Departure
+from foretrain.search.explain.compared import Departure, MeasuredStep
 from foretrain.search.explain.departures import PinnedPlan, aspects
 from foretrain.step.estimate import estimate
 from foretrain.study.study import study_from
@@ -154,3 +155,63 @@ def test_every_field_of_a_plan_that_differs_is_an_aspect():
         "plan.tensor",
         "plan.micro_batch",
     ]
+
+
+def measured(study, step_time, **more):
+    return MeasuredStep(study=study, step_time=step_time, of="a log", **more)
+
+
+@pytest.mark.parametrize("name", ["plan", "all", "price"])
+def test_a_measured_step_adds_what_the_prediction_misses(name):
+    there = OTHERS[name]
+    answer = compare(ONE, measured(there, 7.5))
+    assert answer.time == 7.5 - answer.first.estimate.step_time
+    time = cost = 0.0
+    for each in answer.departures:
+        time, cost = time + each.time, cost + (each.cost or 0.0)
+    assert time == answer.time
+    assert cost == answer.cost
+    missed = next(it for it in answer.departures if it.what == "measured")
+    assert missed.time == pytest.approx(7.5 - answer.second.estimate.step_time, rel=1e-12)
+    back = compare(measured(there, 7.5), ONE)
+    assert back.time == pytest.approx(-answer.time, rel=1e-12)
+    assert sum(it.time for it in back.departures) == pytest.approx(back.time, rel=1e-9)
+
+
+def test_only_what_is_predicted_has_an_interval():
+    predicted = answer_to("devices").first.estimate
+    answer = compare(ONE, measured(ONE, predicted.step_time))
+    assert [it.what for it in answer.departures] == ["measured"]
+    assert answer.time == 0.0
+    assert answer.ratio_high / answer.ratio_low == pytest.approx(
+        predicted.step_time_high / predicted.step_time_low, rel=1e-9
+    )
+    both = compare(measured(ONE, 2.0), measured(OTHERS["plan"], 3.0))
+    assert (both.ratio_low, both.ratio, both.ratio_high) == (1.5, 1.5, 1.5)
+
+
+def test_what_a_row_says_beyond_its_study_is_a_difference_of_its_own():
+    answer = compare(ONE, measured(OTHERS["plan"], 3.0, expected=2.5))
+    told = {it.what: it for it in answer.departures}
+    assert told["measured"].time == pytest.approx(0.5)
+    beyond = 2.5 - answer.second.estimate.step_time
+    assert told["what else the row says"].time == pytest.approx(beyond)
+
+
+def test_classes_of_operators_add_up_to_the_predicted_and_to_the_measured_step():
+    kernels = [("gemm", 0.0, 0.4), ("flash_fwd", 0.4, 0.5), ("ncclAllReduce", 0.5, 0.9)]
+    events = [
+        {"ph": "X", "cat": "kernel", "name": name, "ts": 1e6 * start, "dur": 1e6 * (end - start)}
+        for name, start, end in kernels
+    ]
+    step = {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "ts": 0, "dur": 1e6}
+    seen = profiled({"traceEvents": [step, *events]})
+    answer = compare(ONE, measured(ONE, seen.step_time, profile=seen))
+    found = answer.operators
+    assert sum(it.measured for it in found) == pytest.approx(1.0)
+    assert sum(it.predicted for it in found) == pytest.approx(
+        answer.second.estimate.step_time, rel=1e-9
+    )
+    kinds = {it.kind: it for it in found}
+    assert kinds[OperatorClass.EXCHANGES].measured == pytest.approx(0.4)
+    assert kinds[OperatorClass.PRODUCTS].predicted > kinds[OperatorClass.ATTENTION].predicted > 0

@@ -10,7 +10,7 @@ from foretrain.errors import ForetrainError, InputError
 from foretrain.step.collective import algorithms, transfer
 from foretrain.step.collectives import group as own
 from foretrain.step.collectives.line import Line
-from foretrain.step.collectives.ring import all_reduce
+from foretrain.step.collectives.rings import ring_all_reduce
 from foretrain.step.strategies.strategy import Pattern
 from foretrain.study.coefficients import DEFAULT
 
@@ -41,7 +41,7 @@ def test_a_quicker_algorithm_is_chosen_and_named(bring):
 
 def test_a_slower_one_changes_nothing(bring):
     def slow(group):
-        line = all_reduce(group)
+        line = ring_all_reduce(group)
         return Line(fixed=2 * line.fixed, per_byte=2 * line.per_byte)
 
     np.testing.assert_array_equal(seconds(bring(slow, name="slow")), seconds(MACHINE))

@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 from tests.collective_groups import TWO, groups, inside, wire
 from tests.examples import few
 
-from foretrain.step.collectives import in_network, ring, tree
+from foretrain.step.collectives import in_network, rings
 from foretrain.step.collectives.group import group, relayed
 from foretrain.step.collectives.network import Network
 
 RELAYS = {
-    "tree": tree.all_reduce,
-    "tree down": tree.broadcast,
-    "ring": ring.broadcast,
+    "tree": rings.tree_all_reduce,
+    "tree down": rings.tree_broadcast,
+    "ring": rings.ring_broadcast,
     "switches": in_network.all_reduce,
     "switches and trees": in_network.all_reduce_over_trees,
 }
@@ -52,7 +52,7 @@ def test_members_below_switches_that_add_up_each_hand_out_pieces_of_their_own():
     # Eight at a time, in chunks of a quarter of a slot; in whole slots where a tree joins nodes.
     assert in_network.all_reduce(node).at_once[0] == 2.0
     assert in_network.all_reduce_over_trees(nodes).at_once[0] == 8.0
-    assert tree.all_reduce(nodes).at_once[0] == 1.0
+    assert rings.tree_all_reduce(nodes).at_once[0] == 1.0
 
 
 def test_two_below_such_switches_still_hand_out_a_piece():
@@ -66,9 +66,9 @@ def test_chain_of_four_fills_before_it_runs():
     chain = Network(wires=(wire(0.25, 2.0),), start=0.0, piece=4.0)
     links = group(inside(4), chain)
     # Three hops; a piece of 4 bytes over three links of 2 bytes/s, then 12 more over the last one.
-    assert least(ring.broadcast, links, 16.0) == 3 * 0.25 + 3 * 4 / 2 + 12 / 2
+    assert least(rings.ring_broadcast, links, 16.0) == 3 * 0.25 + 3 * 4 / 2 + 12 / 2
     # A message smaller than a piece goes over one link after the other.
-    assert least(ring.broadcast, links, 2.0) == 3 * 0.25 + 3 * 2 / 2
+    assert least(rings.ring_broadcast, links, 2.0) == 3 * 0.25 + 3 * 2 / 2
 
 
 def test_trees_inside_nodes_are_chains():
@@ -79,6 +79,6 @@ def test_trees_inside_nodes_are_chains():
     # Three hops along a node of four and one to the other node, up and down; all bytes pass each
     # device of the chain twice, and half of them the way out each way.
     members = group(inside(4, 8), chained)
-    assert tree.all_reduce(members).hops[0] == 2 * (3 * 0.25 + 0.5)
-    assert tree.all_reduce(members).way[0] == 2 * (3 / 8 + 0.5 / 4)
-    assert tree.all_reduce(members).busiest[0] == 2 / 8
+    assert rings.tree_all_reduce(members).hops[0] == 2 * (3 * 0.25 + 0.5)
+    assert rings.tree_all_reduce(members).way[0] == 2 * (3 / 8 + 0.5 / 4)
+    assert rings.tree_all_reduce(members).busiest[0] == 2 / 8

@@ -10,8 +10,8 @@ from tests.collective_groups import inside, wire
 
 from foretrain.cluster.device import Topology
 from foretrain.step.collectives.group import group
+from foretrain.step.collectives.line import APPROXIMATIONS, SHAPES, Extent
 from foretrain.step.collectives.network import Network
-from foretrain.step.collectives.topologies import APPROXIMATIONS, SHAPES, Extent
 
 kinds = pytest.mark.parametrize("kind", Topology)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.collective_groups import inside
 
-from foretrain.step.collectives import in_network, ring, tree
+from foretrain.step.collectives import in_network, rings
 from foretrain.step.collectives.group import group
 from foretrain.step.collectives.network import network
 from foretrain.step.collectives.tuning import NVLINK_ROW, PCIE_ROW, carried, hop
@@ -94,13 +94,13 @@ def test_trees_carry_less_by_short_protocols_than_rings():
 def test_flags_leave_two_nodes_at_thirty_gigabytes_a_second():
     net = network(cluster("dgx-h100", nodes=4), BEFORE)
     over = net.over(net.protocols[0])
-    two = ring.byte_time(group(inside(8, 16), over))[0]
-    four = ring.byte_time(group(inside(8, 32), over))[0]
+    two = rings.byte_time(group(inside(8, 16), over))[0]
+    four = rings.byte_time(group(inside(8, 32), over))[0]
     assert two == pytest.approx(BEFORE.protocols.ll_between)
     # tuning.cc, llMaxBws: 20.4 GB/s over more than two nodes where 39 is over two.
     assert four / two == pytest.approx(39 / 20.4)
     # One device of each node: its own adapter of 50 GB/s is narrower than that.
-    alone = ring.byte_time(group(inside(1, 2), over))[0]
+    alone = rings.byte_time(group(inside(1, 2), over))[0]
     assert alone == pytest.approx(1 / (0.92 * 50 * GB / 2))
 
 
@@ -123,10 +123,10 @@ def test_ring_of_an_all_reduce_leaves_nodes_as_often_as_twice_around_does():
     members = group(inside(8, 32), net)
     fabric, node = 14e-6, 3.4e-6
     written = 2 * 4 * fabric + (2 * 31 - 2 * 4) * node
-    assert ring.all_reduce(members).fixed[0] == pytest.approx(written)
+    assert rings.ring_all_reduce(members).fixed[0] == pytest.approx(written)
 
 
 def test_trees_by_long_messages_have_the_hops_of_the_cluster():
     members = group(inside(8, 16), network(cluster("dgx-a100", nodes=2), BEFORE))
-    assert tree.all_reduce(members).hops[0] == pytest.approx(2 * (7 * 3.4e-6 + 14e-6))
-    assert np.isfinite(tree.all_reduce(members).way).all()
+    assert rings.tree_all_reduce(members).hops[0] == pytest.approx(2 * (7 * 3.4e-6 + 14e-6))
+    assert np.isfinite(rings.tree_all_reduce(members).way).all()

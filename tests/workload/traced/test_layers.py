@@ -3,8 +3,7 @@
 import pytest
 
 from foretrain.workload.operator import Matrices, Size
-from foretrain.workload.traced.chains import layers_of
-from foretrain.workload.traced.layers import model_of_trace
+from foretrain.workload.traced.layers import layers_of, model_of_trace
 from foretrain.workload.traced.trace import (
     ModelTrace,
     RowKind,

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from foretrain.app.output import AsJson, CoefficientsFile, Kind, Workers
+from foretrain.app.question import Spoken, with_options
 from foretrain.errors import InputError
 
 if TYPE_CHECKING:
     from foretrain.coefficients.coefficients import Calibration
-    from foretrain.launch.log_line import LoggedTime, StepCounts
+    from foretrain.launch.log_line import LoggedTime
     from foretrain.measured.run import MeasuredRun, UnreadRow
     from foretrain.plan.study import Study
     from foretrain.show.document import Provenance
@@ -23,7 +24,8 @@ Runs = Annotated[
     list[Path],
     typer.Argument(
         metavar="RUNS...",
-        help="Measured runs in CSV; or a study, with the log of its run or --step-time.",
+        help="Measured runs in CSV; or what ran (a study, files of a trainer, a model with --on) "
+        "and the log of its run, or --step-time.",
     ),
 ]
 StepTime = Annotated[
@@ -46,9 +48,11 @@ Name = Annotated[
 ]
 
 
+@with_options
 def calibrate(
-    runs: Runs,
+    asked: Spoken,
     *,
+    runs: Runs,
     step_time: StepTime = None,
     kind: Kind = None,
     output: Output = None,
@@ -63,6 +67,7 @@ def calibrate(
 
     from foretrain.app.engine import engine
     from foretrain.app.output import check_page, chosen, show_and_write, tell, told
+    from foretrain.app.sides import counts_of
     from foretrain.evidence import calibrate as verb
     from foretrain.plan.study import Study
     from foretrain.study.coefficients import SHIPPED, as_toml
@@ -73,9 +78,9 @@ def calibrate(
             check_page(output, each, what="input", option="--output")
     base, listed = chosen(coefficients), " ".join(map(str, runs))
     said, runs, source_of = _said(runs, step_time)
-    ran = _runs(runs, kind) if said is None else _study(runs, kind)
+    ran = _runs(runs, kind, asked) if said is None else _study(runs, kind, asked)
     with told_of(source_of):
-        seconds = said.seconds(_counts(ran)) if said and isinstance(ran, Study) else None
+        seconds = said.seconds(counts_of(ran)) if said and isinstance(ran, Study) else None
     with told_of(listed), engine(workers) as spread:
         found = verb.calibrate(
             ran,
@@ -105,9 +110,9 @@ def _said(runs: list[Path], step_time: str | None) -> tuple[LoggedTime | None, l
         InputError: nothing says it, or two do; or a log comes without the study that ran.
     """
     from foretrain.app.output import tell
-    from foretrain.launch.log import steady
+    from foretrain.app.sides import steady_in
     from foretrain.launch.log_line import logged
-    from foretrain.study.launch_files import is_log, read_log
+    from foretrain.study.launch_files import is_log
     from foretrain.study.problems import told_of
 
     logs = [each for each in runs if is_log(each)]
@@ -122,9 +127,7 @@ def _said(runs: list[Path], step_time: str | None) -> tuple[LoggedTime | None, l
         raise InputError(
             f"{listed}: says what a step took, and not of what. Name the study that ran too."
         )
-    text = read_log(logs[0])
-    with told_of(listed):
-        found = steady(text)
+    found = steady_in(logs[0])
     tell(f"{listed}: {found}.")
     return found.told, rest, listed
 
@@ -161,37 +164,27 @@ def _source(ran: Sequence[MeasuredRun | UnreadRow] | Study, base: Calibration) -
     return provenance(ran, coefficients=base.coefficients)
 
 
-def _counts(study: Study) -> StepCounts:
-    """What the step of a study of one plan is made of."""
-    from foretrain.launch.log_line import StepCounts
-    from foretrain.step.estimate import estimate
-
-    workload, plan = study.workload, estimate(study).plan
-    return StepCounts(
-        samples=workload.global_batch,
-        tokens=workload.model.tokens,
-        devices=plan.devices,
-        micro_batches=workload.micro_batches(plan.data, plan.micro_batch),
-    )
-
-
-def _study(paths: list[Path], kind: str | None) -> Study:
+def _study(paths: list[Path], kind: str | None, asked: Spoken) -> Study:
     """The study whose step was timed."""
-    from foretrain.study.study import read_study
+    from foretrain.app.question import asked_study
 
     if kind is not None:
         raise InputError("--kind is of tables, a step's time of a study. Leave one of them out.")
     if len(paths) > 1:
         raise InputError(f"a step's time is that of one study, got {len(paths)} files.")
-    return read_study(paths[0])
+    return asked_study(paths[0], asked)
 
 
-def _runs(tables: list[Path], kind: str | None) -> list[MeasuredRun | UnreadRow]:
+def _runs(tables: list[Path], kind: str | None, asked: Spoken) -> list[MeasuredRun | UnreadRow]:
     """The rows of some tables; those that cannot be read are told."""
     from foretrain.app.output import tell_all
     from foretrain.measured.run import UnreadRow
     from foretrain.study.measurements import read_measurements
 
+    if asked.words:
+        raise InputError(
+            f"{asked.words[0]} says what ran, which the rows of tables say themselves."
+        )
     rows = [row for table in tables for row in read_measurements(table, kind=kind)]
     tell_all("row", [row.reason for row in rows if isinstance(row, UnreadRow)])
     return rows

@@ -2,51 +2,52 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from foretrain.app.output import AsJson, CoefficientsFile, More, Page
-from foretrain.app.question import Batch, Image, On, Sequence_, Settings, StudyOrModel
+from foretrain.app.question import CommandLine, with_options
 
 Other = Annotated[
     str,
     typer.Argument(
         metavar="OTHER",
-        help='Another study, file or model; or a plan for the first: "tp8", "recompute=full".',
+        help='Another study, file or model; a plan for the first: "tp8"; the log or a profiler\'s '
+        "trace of its run; a row of measured runs: llm_training.csv:ID.",
+    ),
+]
+
+Timeline = Annotated[
+    Path | None,
+    typer.Option(
+        "--timeline",
+        metavar="FILE",
+        help="Also write the predicted step and, beside it, the one that a profiler saw, for "
+        "Perfetto.",
     ),
 ]
 
 
-def compare(
-    study: StudyOrModel,
-    other: Other,
-    *,
-    on: On = None,
-    batch: Batch = None,
-    sequence: Sequence_ = None,
-    image: Image = None,
-    settings: Settings = None,
-    coefficients: CoefficientsFile = None,
-    as_json: AsJson = False,
-    html: Page = None,
-    more: More = False,
-) -> None:
+@with_options
+def compare(line: CommandLine, other: Other, *, timeline: Timeline = None) -> None:
     """Say what differs between two studies or plans, and what each difference costs."""
     import shlex
 
-    from foretrain.app.output import MOST_LINES, answered, check_page, chosen
-    from foretrain.app.question import Spoken, asked_studies
+    from foretrain.app.output import MOST_LINES, tell
+    from foretrain.app.sides import asked_sides, questions
+    from foretrain.search.explain.classes import beside_each_other
     from foretrain.search.explain.compare import compare as verb
     from foretrain.show.document import provenance
+    from foretrain.study.files import write_text
 
-    if html is not None:
-        check_page(html, study)
-    said = Spoken(on=on, batch=batch, sequence=sequence, image=image, settings=settings or ())
-    both, known = asked_studies(study, other, said), chosen(coefficients).coefficients
+    line.check()
+    line.check(timeline, "--timeline")
+    known, both = line.known, asked_sides(line, other)
     answer = verb(*both, coefficients=known)
-    source = provenance(*both, coefficients=known)
-    named = shlex.join([str(study), other, *said.words])
-    answered(
-        both, answer, source, as_json=as_json, html=html, more=more, most=MOST_LINES, named=named
-    )
+    if timeline is not None:
+        write_text(timeline, beside_each_other(both[1], coefficients=known))
+        tell(f"Wrote {timeline}.")
+    source = provenance(*questions(both), coefficients=known)
+    named = shlex.join([str(line.study), other, *line.said.words])
+    line.answered(both, answer, source, most=MOST_LINES, named=named)

@@ -83,7 +83,7 @@ def _drawn() -> Iterator[_Drawn]:
     from rich.live import Live
 
     from foretrain.app.output import Legible
-    from foretrain.ensemble.report_run import live
+    from foretrain.ensemble.train import live
     from foretrain.show.report import Note
     from foretrain.show.terminal import blocks
 

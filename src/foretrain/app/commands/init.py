@@ -7,22 +7,14 @@ from typing import Annotated
 
 import typer
 
-from foretrain.app.question import Batch, Image, On, Sequence_, Settings
+from foretrain.app.question import Spoken, with_options
 
 Model = Annotated[str | None, typer.Option("--model", help="Of the library, or a config.json.")]
 Where = Annotated[Path, typer.Argument(metavar="[FILE]", help="Where to write it.")]
 
 
-def init(
-    file: Where = Path("study.toml"),
-    *,
-    model: Model = None,
-    on: On = None,
-    batch: Batch = None,
-    sequence: Sequence_ = None,
-    image: Image = None,
-    settings: Settings = None,
-) -> None:
+@with_options
+def init(said: Spoken, *, file: Where = Path("study.toml"), model: Model = None) -> None:
     """Write a first study, to go on from."""
     from foretrain.app.output import check_page, tell
     from foretrain.errors import InputError
@@ -36,12 +28,12 @@ def init(
     check_page(file, Path(), option="init")
     told = spoken(
         model or MODEL,
-        on=on or DEVICES,
-        batch=batch or BATCH,
-        sequence=sequence or (None if image else SEQUENCE),
-        image=image,
+        on=said.on or DEVICES,
+        batch=said.batch or BATCH,
+        sequence=said.sequence or (None if said.image else SEQUENCE),
+        image=said.image,
     )
-    document = with_settings(told, settings or ())
+    document = with_settings(told, said.set_keys)
     study_from(document, str(file))
     write_text(file, written_study(document))
     tell(f"Wrote {file}.")

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from foretrain.app.output import AsJson, CoefficientsFile, Page, StudyFile
-from foretrain.app.question import On, Settings
+from foretrain.app.output import AsJson, Page
+from foretrain.app.question import CommandLine, On, Settings, with_options
 
 Target = Annotated[
     str, typer.Option("--to", metavar="TRAINER", help="A trainer of the catalogue, or a family.")
@@ -19,6 +19,9 @@ Launcher = Annotated[
 JobName = Annotated[str, typer.Option("--name", help="Of the job and its files.")]
 Folder = Annotated[
     Path | None, typer.Option("--output", metavar="FOLDER", help="Write the files there.")
+]
+Searched = Annotated[
+    bool, typer.Option("--search", help="The best plan that is found, not the one that is given.")
 ]
 Files = Annotated[
     list[Path], typer.Argument(metavar="FILE...", help="Launch scripts and configurations.")
@@ -31,33 +34,36 @@ Study = Annotated[
 ]
 
 
+@with_options
 def export(
-    study: StudyFile,
+    line: CommandLine,
     *,
     to: Target,
     launcher: Launcher = "torchrun",
     name: JobName = "train",
+    search: Searched = False,
     output: Folder = None,
-    coefficients: CoefficientsFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Write the files with which a trainer runs the plan of a study."""
-    from foretrain.app.output import answered, chosen, tell
+    from foretrain.app.output import tell
+    from foretrain.app.question import asked_study
     from foretrain.search.export import export as verb
     from foretrain.show.document import of_study
     from foretrain.study.files import write_text
     from foretrain.study.problems import told_of
-    from foretrain.study.study import read_study
 
-    asked, known = read_study(study), chosen(coefficients).coefficients
-    with told_of(study):
-        answer = verb(asked, to=to, launcher=launcher, name=name, coefficients=known)
+    line.check()
+    asked, known = asked_study(line.study, line.said, free=search), line.known
+    with told_of(line.study):
+        answer = verb(
+            asked, to=to, launcher=launcher, name=name, searched=search, coefficients=known
+        )
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         for each in answer.files:
             write_text(output / each.name, each.text)
             tell(f"Wrote {output / each.name}.")
-    answered(asked, answer, of_study(asked, coefficients=known), as_json=as_json, html=None)
+    line.answered(asked, answer, of_study(asked, coefficients=known))
 
 
 def import_(
@@ -85,7 +91,13 @@ def import_(
             for each in files:
                 check_page(path, each, what="file", option=option)
     with told_of(", ".join(map(str, files))):
-        answer = verb(found, on=on or "", trainer=trainer, settings=settings_of(settings or []))
+        answer = verb(
+            found,
+            on=on or "",
+            trainer=trainer,
+            settings=settings_of(settings or []),
+            home="." if output is None else str(output.parent),
+        )
     if output is not None:
         write_text(output, answer.study)
         tell(f"Wrote {output}.")

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from foretrain.app.output import AsJson, CoefficientsFile, More, Page
-from foretrain.app.question import Batch, Image, On, Sequence_, Settings, StudyOrModel
+from foretrain.app.question import CommandLine, with_options
 
 Keep = Annotated[int, typer.Option("--keep", min=1, help="How many of the best plans to show.")]
 WhyNots = Annotated[
@@ -33,38 +32,27 @@ Exhaustive = Annotated[
 ]
 
 
+@with_options
 def search(
-    study: StudyOrModel,
+    line: CommandLine,
     *,
-    on: On = None,
-    batch: Batch = None,
-    sequence: Sequence_ = None,
-    image: Image = None,
-    settings: Settings = None,
-    coefficients: CoefficientsFile = None,
-    as_json: AsJson = False,
-    html: Page = None,
-    more: More = False,
     keep: Keep = 10,
     why_not: WhyNots = None,
     robust: Robust = False,
     exhaustive: Exhaustive = False,
 ) -> None:
     """Find the best plan, its rivals, and why the others are refused."""
-    from foretrain.app.output import MOST_LINES, answered, check_page, chosen, tell
+    from foretrain.app.output import MOST_LINES, tell
     from foretrain.app.progress import progress, stop_on_interrupt
-    from foretrain.app.question import Spoken, asked_study, named
+    from foretrain.app.question import asked_study
     from foretrain.search import search as verb
     from foretrain.show.document import of_study
     from foretrain.study.problems import told_of
 
-    if html is not None:
-        check_page(html, study)
-    said = Spoken(on=on, batch=batch, sequence=sequence, image=image, settings=settings or ())
-    asked = asked_study(study, said, free=True)
-    known = chosen(coefficients).coefficients
+    line.check()
+    asked, known = asked_study(line.study, line.said, free=True), line.known
     with stop_on_interrupt() as stop:
-        with told_of(study), progress(stop) as bar:
+        with told_of(line.study), progress(stop) as bar:
             answer = verb.search(
                 asked,
                 coefficients=known,
@@ -79,13 +67,4 @@ def search(
         besides = robust or bool(why_not) or bool(asked.scenarios)
         if answer.cut_short:
             tell("The search was cut short: this is the best of what was looked at.")
-        answered(
-            asked,
-            answer,
-            source,
-            as_json=as_json,
-            html=html,
-            more=more,
-            most=None if besides else MOST_LINES,
-            named=named(study, said),
-        )
+        line.answered(asked, answer, source, most=None if besides else MOST_LINES)

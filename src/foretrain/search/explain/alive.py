@@ -19,6 +19,9 @@ from foretrain.step.setting import Setting, amounts_of
 from foretrain.step.strategies import share_of
 from foretrain.units import BYTES
 
+THROUGHOUT = "with all micro-batches in flight"
+"""When memory is fullest of software of which no moments are told apart."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AliveAt:
@@ -67,8 +70,8 @@ class FullestMoment:
     Attributes:
         stage: of the pipeline that is heaviest, from 0.
         fullest: the moment at which it holds most.
-        moments: every moment that may be the fullest, in order; two of software whose buffers are
-            there for good.
+        moments: every moment that may be the fullest, in order; one or two of software whose
+            buffers are there for good.
         kept: what the layer that repeats most keeps, the largest first; empty where only its input
             is kept.
     """
@@ -92,16 +95,19 @@ def fullest_moment(known: Setting, estimate: Estimate, stage: SlowestStage) -> F
     many = held.stages(held.every_run)[:, 0].astype(int)
     run = int(np.repeat(np.arange(len(many)), many)[heaviest.stage])
     later = float(heaviest.stage - held.first(run)[0])
+    several = stage_moments(known, held, run=run, later=later)
     moments = tuple(
         AliveAt(
-            when=MemoryPeak(int(np.ravel(found.phase)[0])).words,
+            when=(
+                MemoryPeak(int(np.ravel(found.phase)[0])).words if len(several) > 1 else THROUGHOUT
+            ),
             total=float(np.ravel(found.total)[0]),
             **{
                 name: float(np.ravel(getattr(found, name))[0])
                 for name in ("weights", "gradients", "optimizer", "activations", "buffers")
             },
         )
-        for found in stage_moments(known, held, run=run, later=later)
+        for found in several
     )
     return FullestMoment(
         stage=heaviest.stage,

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields
 from math import exp, hypot, log
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.coefficients.intervals import LEVEL
 from foretrain.plan.study import Study
-from foretrain.search.explain.compared import Comparison, Departure, PartChange, SideOfTwo
+from foretrain.search.explain.classes import classes
+from foretrain.search.explain.compared import (
+    Comparison,
+    Departure,
+    MeasuredStep,
+    PartChange,
+    SideOfTwo,
+)
 from foretrain.search.explain.departures import PinnedPlan, departures
 from foretrain.search.explain.explain import MeantPlan, meant_by
 from foretrain.search.resolution import spread
+from foretrain.show.words import written
 from foretrain.step.result import Estimate, Parts
 from foretrain.study.coefficients import DEFAULT
+from foretrain.units import SECONDS
+
+Side = Study | MeasuredStep
 
 
-def compare(first: Study, second: Study, *, coefficients: Coefficients = DEFAULT) -> Comparison:
-    """Say what differs between two studies, and what each difference costs.
+def compare(first: Side, second: Side, *, coefficients: Coefficients = DEFAULT) -> Comparison:
+    """Say what differs between two studies or measured steps, and what each difference costs.
 
     Args:
         first: of one plan; of one that leaves plans open, the plan that a search proposes is meant.
@@ -28,19 +40,24 @@ def compare(first: Study, second: Study, *, coefficients: Coefficients = DEFAULT
         InputError: a study has no answer, or its plan cannot run.
         NoPlanFits: one leaves plans open, and none fits.
     """
-    one, other = (meant_by(each, coefficients) for each in (first, second))
-    here, there = one.estimate, other.estimate
+    one, other = (meant_by(_study(each), coefficients) for each in (first, second))
+    here, there = _side(one, first), _side(other, second)
     ways = departures(_end(one), _end(other), coefficients)
-    width, shared = _unsure(one, other, coefficients, alike=not ways)
+    width, shared = _unsure((one, here), (other, there), coefficients, alike=not ways)
+    ways = (*_missed(first, here, back=True), *ways, *_missed(second, there))
     ratio = there.step_time / here.step_time
     low, high = ratio * exp(-width), ratio * exp(width)
-    cost = None
-    if here.cost_per_step is not None and there.cost_per_step is not None:
-        cost = there.cost_per_step - here.cost_per_step
-    time, memory = there.step_time - here.step_time, there.memory.total - here.memory.total
+    cost = None if here.cost is None or there.cost is None else there.cost - here.cost
+    time = there.step_time - here.step_time
+    memory = there.estimate.memory.total - here.estimate.memory.total
+    profiles = [
+        classes(meant, each.profile, coefficients)
+        for meant, each in ((one, first), (other, second))
+        if isinstance(each, MeasuredStep) and each.profile is not None
+    ]
     return Comparison(
-        first=_side(one),
-        second=_side(other),
+        first=here,
+        second=there,
         time=time,
         time_low=here.step_time * (low - 1.0),
         time_high=here.step_time * (high - 1.0),
@@ -51,8 +68,38 @@ def compare(first: Study, second: Study, *, coefficients: Coefficients = DEFAULT
         cost=cost,
         memory=memory,
         departures=closed(ways, time=time, cost=cost, memory=memory),
-        parts=_parts(here, there),
+        parts=_parts(here.estimate, there.estimate),
+        operators=profiles[-1] if profiles else (),
     )
+
+
+def _study(side: Side) -> Study:
+    return side.study if isinstance(side, MeasuredStep) else side
+
+
+def _missed(side: Side, told: SideOfTwo, *, back: bool = False) -> Iterator[Departure]:
+    """What lies between the prediction of a measured step and the step; backwards on the way out.
+
+    What its row says and no study can, changes the prediction first.
+    """
+    if not isinstance(side, MeasuredStep):
+        return
+    predicted = told.estimate.step_time
+    expected = predicted if side.expected is None else side.expected
+    ends = [("what else the row says", predicted, expected), (MEASURED, expected, side.step_time)]
+    for what, start, end in reversed(ends) if back else ends:
+        if start == end and what != MEASURED:
+            continue
+        before, after = (end, start) if back else (start, end)
+        each = told.estimate.cost_per_step
+        yield Departure(
+            what=what,
+            before=written(SECONDS, before),
+            after=written(SECONDS, after),
+            time=after - before,
+            cost=None if each is None else each * ((after - before) / predicted),
+            memory=0.0,
+        )
 
 
 def closed(
@@ -92,30 +139,45 @@ def _end(meant: MeantPlan) -> PinnedPlan:
     return PinnedPlan(study=meant.study, plan=meant.estimate.plan)
 
 
-def _side(meant: MeantPlan) -> SideOfTwo:
+def _side(meant: MeantPlan, side: Side) -> SideOfTwo:
+    measured = side if isinstance(side, MeasuredStep) else None
     return SideOfTwo(
         plan=meant.estimate.plan,
         cluster=meant.study.cluster.name,
         nodes=meant.study.cluster.nodes,
         proposed=meant.found is not None,
         estimate=meant.estimate,
+        measured=None if measured is None else measured.step_time,
+        of="" if measured is None else measured.of,
     )
 
+
+MEASURED = "measured"
+"""What the difference between a prediction and its measured step is called."""
 
 SCORE = 1.2816
 """Standard deviations from the middle to the end of an interval that holds 80 %."""
 
 
 def _unsure(
-    one: MeantPlan, other: MeantPlan, coefficients: Coefficients, *, alike: bool
+    first: tuple[MeantPlan, SideOfTwo],
+    second: tuple[MeantPlan, SideOfTwo],
+    coefficients: Coefficients,
+    *,
+    alike: bool,
 ) -> tuple[float, str]:
     """How far the logarithm of the ratio may be off, and which errors cancel in it.
 
-    Plans of one model, on one kind of device, by one software share most of their errors; what is
-    left is known of published pairs of plans (`resolution`). Otherwise nothing is known to cancel,
-    and both intervals count.
+    What was measured has no error of ours. Plans of one model, on one kind of device, by one
+    software share most of their errors; what is left is known of published pairs of plans
+    (`resolution`). Otherwise nothing is known to cancel, and both intervals count.
     """
     assert LEVEL == 0.8, "an interval that holds another share"
+    (one, here), (other, there) = first, second
+    predicted = [each.estimate for each in (here, there) if each.measured is None]
+    if len(predicted) < 2:
+        words = "none: one of the two is measured" if predicted else "nothing: both are measured"
+        return sum(map(_half, predicted)), words
     if alike:
         return 0.0, "all of them: the two are one question"
     mine, theirs = one.study, other.study

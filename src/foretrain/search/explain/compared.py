@@ -5,12 +5,63 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from foretrain.launch.kineto import OperatorClass, ProfiledStep
 from foretrain.plan.plan import Plan
+from foretrain.plan.study import Study
 from foretrain.show.document import Shown
 from foretrain.show.table import label, labelled
-from foretrain.show.words import signed
+from foretrain.show.words import signed, signed_percent
 from foretrain.step.result import Estimate
 from foretrain.units import BYTES, DOLLARS, SECONDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredStep:
+    """A step that somebody measured, as one of two that are compared.
+
+    Attributes:
+        study: the question about it, of one plan.
+        step_time: seconds that were measured.
+        of: the log, the row or the trace that says so.
+        expected: seconds that are predicted of it with all that its row says, where that is more
+            than a study can; None where the study says all.
+        profile: what a profiler saw; None without one.
+    """
+
+    study: Study
+    step_time: float
+    of: str
+    expected: float | None = None
+    profile: ProfiledStep | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassTimes:
+    """A class of operators in a predicted step and in a measured one.
+
+    Attributes:
+        kind: the class.
+        predicted: seconds of a step.
+        measured: the same, as a profiler saw them.
+    """
+
+    kind: OperatorClass = field(metadata=label("class"))
+    predicted: float = field(metadata=label("predicted", SECONDS, group="amount"))
+    measured: float = field(metadata=label("measured", SECONDS, group="amount"))
+
+    @property
+    @labelled("error", number=True, meaning="of what is predicted")
+    def error(self) -> str:
+        """Predicted over measured, less one."""
+        if not self.measured or not self.predicted:
+            return ""
+        return signed_percent(self.predicted / self.measured - 1.0)
+
+    @property
+    @labelled("difference", number=True)
+    def more(self) -> str:
+        """Seconds that were measured and not predicted."""
+        return signed(SECONDS, self.measured - self.predicted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +134,8 @@ class SideOfTwo:
         nodes: how many of its nodes.
         proposed: whether the study leaves the plan open, and a search proposes this one.
         estimate: what it takes.
+        measured: seconds of a step that were measured; None where nobody did.
+        of: who says so; empty where nobody does.
     """
 
     plan: Plan
@@ -90,6 +143,19 @@ class SideOfTwo:
     nodes: int
     proposed: bool
     estimate: Estimate
+    measured: float | None = None
+    of: str = ""
+
+    @property
+    def step_time(self) -> float:
+        """Seconds of a step, as measured or else as predicted."""
+        return self.estimate.step_time if self.measured is None else self.measured
+
+    @property
+    def cost(self) -> float | None:
+        """Dollars of such a step; None without a price."""
+        each = self.estimate.cost_per_step
+        return None if each is None else each * (self.step_time / self.estimate.step_time)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -110,7 +176,9 @@ class Comparison(Shown):
         memory: bytes of the heaviest device that it needs more.
         departures: differences one after another, from the first to the second: what each adds
             where those before it are made already; they add up to `time`, `cost` and `memory`.
-        parts: parts of the step in both, the largest difference first.
+        parts: parts of the predicted step in both, the largest difference first.
+        operators: of a profiled step, classes of operators as predicted and as measured; each adds
+            up to its step.
     """
 
     rows: ClassVar[str] = "departures"
@@ -136,3 +204,4 @@ class Comparison(Shown):
     memory: float
     departures: tuple[Departure, ...]
     parts: tuple[PartChange, ...]
+    operators: tuple[ClassTimes, ...] = ()

@@ -7,13 +7,13 @@ proposes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
 from foretrain.plan.plan import Plan
 from foretrain.plan.spelling import changed
-from foretrain.plan.study import FIXED, Space, Study
+from foretrain.plan.study import Space, Study
 from foretrain.search import why_not as doubts
 from foretrain.search.best_plans import best_plans
 from foretrain.search.explain.alive import fullest_moment
@@ -22,7 +22,7 @@ from foretrain.search.explain.finding import Finding
 from foretrain.search.explain.findings import findings
 from foretrain.search.explain.levers import levers
 from foretrain.search.explain.limits import slowest_stage
-from foretrain.search.explain.pinned import left_open, pinned, turned
+from foretrain.search.explain.pinned import gives_one, left_open, pinned, turned
 from foretrain.search.explain.sensitivity import sensitivities
 from foretrain.search.explain.waterfall import waterfall
 from foretrain.search.result import SearchResult, WhyNot
@@ -108,7 +108,7 @@ def meant_by(study: Study, coefficients: Coefficients) -> MeantPlan:
         raise InputError(f"{key}: one plan on one kind of devices is explained. Leave it out.")
     found: SearchResult | None = None
     free: tuple[str, ...] = ()
-    if _gives_one(study):
+    if gives_one(study):
         plan, cluster = estimate(study, coefficients=coefficients).plan, study.cluster
         free = left_open(study)
     else:
@@ -117,17 +117,6 @@ def meant_by(study: Study, coefficients: Coefficients) -> MeantPlan:
         plan, cluster = found.best.plan, home(study, found.best).cluster
     one = pinned(study, plan, cluster, free=free)
     return MeantPlan(study=one, estimate=estimate(one, coefficients=coefficients), found=found)
-
-
-def _gives_one(study: Study) -> bool:
-    """Whether a study gives one plan, as `estimate` takes it."""
-    said = {each.name: getattr(study.space, each.name) for each in fields(Space)}
-    # What nobody says of some fields is several choices, of which `estimate` takes one.
-    many = any(
-        some is not None and len(some) > 1 and some != FIXED.get(name)
-        for name, some in said.items()
-    )
-    return study.space.micro_batch is not None and not many and not study.offers
 
 
 def _limitation(found: Finding, meant: MeantPlan, coefficients: Coefficients) -> Limitation:

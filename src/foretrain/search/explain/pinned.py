@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.plan.plan import Plan
-from foretrain.plan.study import Space, Study
+from foretrain.plan.study import FIXED, Space, Study
 from foretrain.step.software import open_fields
 from foretrain.trainers.chosen import chosen_of
 
@@ -33,6 +33,17 @@ def pinned(study: Study, plan: Plan, cluster: Cluster, *, free: tuple[str, ...] 
         maximise=None,
         scenarios=(),
     )
+
+
+def gives_one(study: Study) -> bool:
+    """Whether a study gives one plan, as `estimate` takes it."""
+    said = {each.name: getattr(study.space, each.name) for each in fields(Space)}
+    # What nobody says of some fields is several choices, of which `estimate` takes one.
+    many = any(
+        some is not None and len(some) > 1 and some != FIXED.get(name)
+        for name, some in said.items()
+    )
+    return study.space.micro_batch is not None and not many and not study.offers
 
 
 def left_open(study: Study) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from foretrain.plan.study import Study
+from foretrain.search.explain.alive import AliveAt
 from foretrain.search.result import SearchResult
 from foretrain.show.table import Piece
 from foretrain.show.words import count, in_one_unit, percent, written
@@ -59,6 +60,24 @@ def memory_bars(study: Study, best: Ranked) -> tuple[Bar, ...]:
     return tuple(
         _bar(f"stage {stage.stage + 1}", memory_pieces(stage, longest), BYTES, longest=longest)
         for stage in best.estimate.memory.stages
+    )
+
+
+def moment_bars(moments: Sequence[AliveAt], capacity: float) -> tuple[Bar, ...]:
+    """What the heaviest device holds at moments; the fullest, or the capacity, is the length."""
+    names = ("weights", "gradients", "optimizer", "activations", "buffers")
+    longest = max(capacity, *(each.total for each in moments))
+    held = [
+        [
+            Piece(name=name, amount=getattr(each, name), share=getattr(each, name) / longest)
+            for name in names
+            if getattr(each, name)
+        ]
+        for each in moments
+    ]
+    return tuple(
+        _bar(each.when, pieces, BYTES, longest=longest)
+        for each, pieces in zip(moments, held, strict=True)
     )
 
 

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from foretrain.launch.kineto import OperatorClass
 from foretrain.plan.study import Study
-from foretrain.search.explain.compared import Comparison, Departure, PartChange, SideOfTwo
+from foretrain.search.explain.compared import (
+    ClassTimes,
+    Comparison,
+    Departure,
+    MeasuredStep,
+    PartChange,
+    SideOfTwo,
+)
 from foretrain.show.report import AnswerReport, Note, Paper, ReportSection
 from foretrain.show.table import Fact, table
 from foretrain.show.words import count, percent, signed, signed_percent, span, written
 from foretrain.step.facts import ROUNDING
 from foretrain.units import BYTES, DOLLARS, SECONDS
 
-Two = tuple[Study, Study]
+Side = Study | MeasuredStep
+Two = tuple[Side, Side]
 
 
 def compare_report(studies: Two, answer: Comparison) -> AnswerReport:
@@ -30,7 +39,8 @@ def compare_report(studies: Two, answer: Comparison) -> AnswerReport:
         title="What differs, and what it costs",
         sections=(
             ReportSection(name="two", title="", body=(facts,)),
-            _ways(answer.departures, step=one.estimate.step_time),
+            _ways(answer.departures, step=one.step_time),
+            _operators(answer.operators),
             _parts(answer.parts, step=one.estimate.step_time),
         ),
         coefficients=True,
@@ -43,7 +53,8 @@ def after_compare(_studies: object, answer: object) -> tuple[Fact, ...]:
     return (Fact(label="All of it", text="foretrain compare {study} --more"),)
 
 
-def _side(name: str, study: Study, side: SideOfTwo) -> Fact:
+def _side(name: str, asked: Side, side: SideOfTwo) -> Fact:
+    study = asked.study if isinstance(asked, MeasuredStep) else asked
     where = f"{count(side.nodes, 'node')} of {side.cluster}"
     proposed = "proposed by a search" * side.proposed
     return Fact(
@@ -56,11 +67,27 @@ def _takes(side: SideOfTwo) -> Fact:
     cost = "" if found.cost_per_step is None else f", {written(DOLLARS, found.cost_per_step)}"
     speed = f"{found.samples_per_second:,.3g} samples/s"
     memory = f"{written(BYTES, found.memory.total)} per device"
+    between = span(found.step_time_low, found.step_time_high, SECONDS)
+    if side.measured is not None:
+        off = signed_percent(found.step_time / side.measured - 1.0)
+        text = f"measured {written(SECONDS, side.measured)} per step ({side.of})"
+        told = f"{written(SECONDS, found.step_time)}, {between}, are predicted: {off}"
+        return Fact(label="", text=f"{text}; {told}")
     return Fact(
         label="",
         text=f"{written(SECONDS, found.step_time)} per step{cost}, {memory}, {speed}",
-        more=span(found.step_time_low, found.step_time_high, SECONDS),
+        more=between,
     )
+
+
+def _operators(found: Sequence[ClassTimes]) -> ReportSection:
+    """Classes of operators of a profiled step, as predicted and as measured."""
+    title = "Where the prediction is off, by what runs"
+    both = table(found, "kind", "predicted", "measured", "more", "error")
+    note = Note("A profiler counts what is recomputed with what it is.")
+    again = any(each.kind is OperatorClass.RECOMPUTE for each in found)
+    body = (both, *((note,) if again else ())) if found else ()
+    return ReportSection(name="operators", title=title if found else "", body=body)
 
 
 def _difference(answer: Comparison) -> tuple[Fact, ...]:

@@ -13,6 +13,7 @@ from foretrain.search.explain.levers import Lever, LeverKind
 from foretrain.search.explain.limits import BoundOperator
 from foretrain.search.explain.sensitivity import Sensitivity, signed_share
 from foretrain.search.explain.waterfall import Fall
+from foretrain.search.report.bars import moment_bars
 from foretrain.search.report.step_picture import step_picture
 from foretrain.search.report.why_not import why_not_section
 from foretrain.show.report import (
@@ -68,7 +69,7 @@ def explain_report(study: Study, answer: Explained) -> AnswerReport:
             _where(answer.waterfall),
             *_picture(answer),
             _bounds(answer.operators),
-            _memory(answer.peak),
+            _memory(answer.peak, study.cluster.device.memory),
             _levers(answer.levers),
             _sensitivities(answer.sensitivities),
             _findings(answer.findings),
@@ -142,9 +143,14 @@ def _bounds(operators: Sequence[BoundOperator]) -> ReportSection:
     )
 
 
-def _memory(peak: FullestMoment) -> ReportSection:
-    """When memory is fullest and what is alive then."""
-    now = peak.fullest
+def _memory(peak: FullestMoment, capacity: float) -> ReportSection:
+    """When memory is fullest and what is alive then, of a device of some capacity."""
+    now, drawn = peak.fullest, moment_bars(peak.moments, capacity)
+    content = {
+        "bars": drawn,
+        "capacity": 100 * capacity / max(capacity, now.total),
+        "capacity_text": written(BYTES, capacity),
+    }
     names = ("activations", "gradients", "weights", "buffers", "optimizer")
     held = sorted(((getattr(now, name), name) for name in names), reverse=True)
     told = ", ".join(f"{written(BYTES, amount)} {name}" for amount, name in held[:MOST_NAMED])
@@ -169,6 +175,7 @@ def _memory(peak: FullestMoment) -> ReportSection:
             held_then,
             Paper(of_layer),
             Paper(pieces),
+            Drawing(template="moments", content=content),
             Paper(table(peak.moments)),
             Paper(table(peak.kept, legend=True)),
         ),

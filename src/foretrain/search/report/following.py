@@ -11,10 +11,7 @@ from foretrain.show.words import percent
 
 
 def after_search(study: object, answer: object) -> tuple[Fact, ...]:
-    """Of what a search proposes: what is safer, what limits the first, why not another, how to run.
-
-    `{file}` stands for a question that is a study in a file: others cannot be exported.
-    """
+    """Of what a search proposes: what is safer, why it is as it is, why not another, how to run."""
     assert isinstance(answer, SearchResult), "another answer than that of a search"
     assert isinstance(study, Study), "another question than that of a search"
     return (
@@ -30,7 +27,7 @@ def _export(study: Study, answer: SearchResult) -> tuple[Fact, ...]:
     trainer = able(where_best(study, answer), answer.best.estimate.plan)
     if trainer is None:
         return ()
-    return (Fact(label="Export", text=f"foretrain export {{file}} --to {trainer.name}"),)
+    return (Fact(label="Export", text=f"foretrain export {{study}} --to {trainer.name} --search"),)
 
 
 def _safer(answer: SearchResult) -> tuple[Fact, ...]:

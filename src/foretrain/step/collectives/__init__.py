@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from foretrain.step.collectives import exchanges, in_network, ring, tree
+from foretrain.step.collectives import exchanges, in_network, rings
 from foretrain.step.collectives.group import Algorithm, relayed
 from foretrain.step.strategies.strategy import Pattern
 
 ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
     {
         Pattern.ALL_REDUCE: {
-            "ring": ring.all_reduce,
-            "single-ring": ring.single_reduce,
-            **relayed("tree", tree.all_reduce),
+            "ring": rings.ring_all_reduce,
+            "single-ring": rings.single_reduce,
+            **relayed("tree", rings.tree_all_reduce),
             "hierarchical": exchanges.hierarchical_all_reduce,
             **relayed("in-network", in_network.all_reduce),
             **relayed("in-network-tree", in_network.all_reduce_over_trees),
@@ -29,8 +29,8 @@ ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
             "direct-at-once": exchanges.direct_all_reduce_at_once,
         },
         Pattern.ALL_GATHER: {
-            "ring": ring.all_gather,
-            "single-ring": ring.single_gather,
+            "ring": rings.ring_all_gather,
+            "single-ring": rings.single_gather,
             "hierarchical": exchanges.hierarchical_all_gather,
             **relayed("in-network", in_network.all_gather),
             "doubling": exchanges.doubling_all_gather,
@@ -48,8 +48,8 @@ ALGORITHMS: Mapping[Pattern, Mapping[str, Algorithm]] = MappingProxyType(
         },
         Pattern.SEND: {"neighbour": exchanges.send},
         Pattern.BROADCAST: {
-            **relayed("ring", ring.broadcast),
-            **relayed("tree", tree.broadcast),
+            **relayed("ring", rings.ring_broadcast),
+            **relayed("tree", rings.tree_broadcast),
             **relayed("in-network", in_network.broadcast),
             "halving-doubling": exchanges.doubling_broadcast,
         },

@@ -24,8 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from foretrain.step.collectives.group import Group, LevelUse
-from foretrain.step.collectives.line import Line, Number
-from foretrain.step.collectives.topologies import depth
+from foretrain.step.collectives.line import Line, Number, depth
 from foretrain.workload.parts.feed_forward import ANYWHERE, RouterLimit
 
 

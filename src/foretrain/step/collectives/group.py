@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from foretrain.errors import InputError
 from foretrain.plugins import COLLECTIVE, blamed, called, own
-from foretrain.step.collectives.line import WHOLE, Line, Number
+from foretrain.step.collectives.line import SHAPES, WHOLE, Extent, Line, Number
 from foretrain.step.collectives.network import Network, Wire
-from foretrain.step.collectives.topologies import SHAPES, Extent
 from foretrain.step.collectives.tuning import MORE_NODES
 from foretrain.workload.parts.feed_forward import ANYWHERE, RouterLimit
 

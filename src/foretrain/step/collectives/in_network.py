@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.step.collectives.group import Group, LevelUse, Relay
-from foretrain.step.collectives.line import Number
-from foretrain.step.collectives.topologies import depth
-from foretrain.step.collectives.tree import shared_by_roots
+from foretrain.step.collectives.line import Number, depth
+from foretrain.step.collectives.rings import shared_by_roots
 
 CHUNK = 0.25
 """Bytes that switches are handed at a time, over a slot of the protocol for long messages.

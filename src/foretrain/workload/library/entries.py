@@ -34,10 +34,9 @@ BUILDERS: Final = {
     "foretrain.workload.parts.encoder": "encoder electra vision_transformer",
     "foretrain.workload.parts.encoder_decoder": "encoder_decoder",
     "foretrain.workload.convolution.plain": (
-        "lenet_5 mnist alexnet overfeat vgg cosmoflow cosmoflow_512"
+        "lenet_5 mnist alexnet overfeat vgg cosmoflow cosmoflow_512 googlenet inception_v3"
     ),
     "foretrain.workload.convolution.residual": "ResNet DenseNet inverted efficientnet",
-    "foretrain.workload.convolution.inception": "googlenet inception_v3",
     "foretrain.workload.convolution.detection": "ssd retinanet mask_rcnn efficientdet yolo_v3",
     "foretrain.workload.convolution.segmentation": "tiny_unet unet unet_2d vnet",
     "foretrain.workload.convolution.speech": "jasper deep_speech_2 wav2vec",

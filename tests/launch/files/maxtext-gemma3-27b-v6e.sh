@@ -1,0 +1,7 @@
+export EXECUTABLE="train" # or train_compile
+python3 -m maxtext.trainers.pre_train.$EXECUTABLE "${MAXTEXT_CONFIGS_DIR:-${MAXTEXT_REPO_ROOT:-$PWD}/src/maxtext/configs}"/base.yml model_name=gemma3-27b\
+  steps=15 per_device_batch_size=2 enable_checkpointing=false\
+  remat_policy=full ici_fsdp_transpose_parallelism=256 ici_fsdp_parallelism=-1\
+  max_target_length=8192 base_output_directory=$OUTPUT_PATH\
+  reuse_example_batch=1 dataset_type=synthetic gcs_metrics=true\
+  attention='flash' sa_block_q=2048 sa_block_q_dkv=2048 sa_block_q_dq=2048
