@@ -250,6 +250,13 @@ def drawn_of_curve(path: Path) -> None:
     simulated(study)
 
 
+def configured_site(path: Path) -> None:
+    """What `scontrol` prints behind a sound study of a site."""
+    study = path.with_name("queue.toml")
+    study.write_text(seeds.SITED.replace("scontrol.txt", path.name), "utf-8")
+    simulated(study)
+
+
 def replayed_steps(path: Path) -> None:
     """A profile of one worker behind a sound study."""
     study = path.with_name("scale.toml")
@@ -571,6 +578,7 @@ def doors() -> tuple[Door, ...]:
                 _toml(seeds.FLEET),
                 _toml(seeds.LOGGED, log_csv=seeds.LOGS["philly.csv"]),
                 _toml(seeds.MAPPED, log_csv=seeds.OWN_LOG),
+                _toml(seeds.SITED, scontrol_txt=seeds.CONFIGURED),
             ),
             use=simulated,
             share=5,
@@ -597,6 +605,12 @@ def doors() -> tuple[Door, ...]:
             reads=("study/job_models.py:read_curve",),
             seeds=(Seed(name="curve.json", text=seeds.CURVE, form="json"),),
             use=drawn_of_curve,
+        ),
+        Door(
+            name="site-configuration",
+            reads=("study/site.py:read_site",),
+            seeds=(Seed(name="scontrol.txt", text=seeds.CONFIGURED, form="lines"),),
+            use=configured_site,
         ),
         Door(
             name="worker-profile",
