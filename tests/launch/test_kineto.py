@@ -83,6 +83,13 @@ def test_a_kernel_is_what_the_operator_is_that_called_it():
     }
 
 
+def test_an_id_that_is_none_tells_of_no_caller():
+    found = seconds(
+        event("aten::bmm", 1, 2, "cpu_op", of=[1]), event("sm90_gemm", 6, 9, of={"id": 1})
+    )
+    assert found == {OperatorClass.PRODUCTS: 3, OperatorClass.WAITING: 7}
+
+
 def test_what_runs_for_the_optimizer_is_the_update():
     found = seconds(
         event("Optimizer.step#AdamW.step", 6, 9, "user_annotation"),
@@ -144,6 +151,7 @@ def test_a_recorded_trace_says_what_two_steps_of_a_decoder_were_spent_on():
         (trace(steps=((0.0, float("nan")),)), "names no steps"),
         (trace(steps=((5.0, 5.0), (6.0, 1.0), (float("-inf"), 1.0))), "names no steps"),
         (trace(event("gemm", 1, float("inf"))), "no operators and no kernels"),
+        (trace(event("gemm", 1, float("inf"), of={})), "no operators and no kernels"),
     ],
 )
 def test_a_trace_without_steps_or_kernels_is_refused(document, told):

@@ -99,6 +99,11 @@ def test_a_site_may_let_jobs_run_beyond_their_limits_and_nobody_pass(tmp_path):
     [
         ('[[site.qos]]\nname = "a"\npreempts = ["b"]', "names b, which is none"),
         ('[[site.users]]\nname = "u"\naccount = "x"', "is x, which is no account"),
+        (
+            '[site]\naccounts = [{ name = "a", parent = "b" }, { name = "b", parent = "a" }]',
+            "leads back to itself",
+        ),
+        ("[site.priority]\nage = -1", "must be finite"),
         ('[[site.partitions]]\nname = "a"\nnodes = "1..3"', "no range of nodes"),
         ('[[site.closed]]\nstart = "2 d"\nend = "1 d"', "must end after it starts"),
         ('[[site.limits]]\nof = "qos"\ndevices = 2', "needs a name"),
@@ -114,3 +119,60 @@ def test_what_is_wrong_with_rules_is_said_with_its_key(tmp_path, text, message):
 
 def test_nodes_are_numbers_and_ranges():
     assert node_ranges("0-3, 7,9-9") == ((0, 3), (7, 7), (9, 9))
+
+
+CONFIG = """Configuration data as of 2026-11-27T10:00:00
+AccountingStorageEnforce = associations,limits,qos
+OverTimeLimit           = 5 min
+PreemptExemptTime       = 00:30:00
+PreemptMode             = REQUEUE
+PreemptParameters       = youngest_first,reorder_count=3
+PreemptType             = preempt/qos
+PriorityCalcPeriod      = 00:05:00
+PriorityDecayHalfLife   = 14-00:00:00
+PriorityFavorSmall      = Yes
+PriorityFlags           = NO_FAIR_TREE,MAX_TRES
+PriorityMaxAge          = 7-00:00:00
+PriorityWeightAge       = 1000
+PriorityWeightFairShare = 10000
+PriorityWeightTRES      = CPU=100,GRES/gpu=3000
+SchedulerParameters = bf_window=2880,bf_resolution=300,bf_max_job_test=999,default_queue_depth=50
+SchedulerType           = sched/backfill
+"""
+
+
+def test_a_configuration_tells_what_the_study_leaves_out(tmp_path):
+    (tmp_path / "scontrol.txt").write_text(CONFIG)
+    text = '[site]\nconfig = "scontrol.txt"\n[site.priority]\nage = 5\n'
+    conditions = read(tmp_path, text)
+    site, weights = conditions.site, conditions.site.priority
+    assert conditions.grace == 300.0
+    assert (weights.age, weights.fairshare, weights.devices) == (5.0, 10000.0, 3000.0)
+    assert (weights.half_life, weights.longest_age) == (14 * 86_400.0, 7 * 86_400.0)
+    assert (weights.small_first, weights.fair_tree, weights.billing) == (True, False, "max_tres")
+    assert (site.depth, site.backfill.depth) == (50, 999)
+    assert (site.backfill.window, site.backfill.resolution) == (172_800.0, 300.0)
+    assert (site.preempt.by, site.preempt.mode) == (PreemptBy.QOS, PreemptMode.REQUEUE)
+    assert site.preempt.youngest_first
+    assert (site.preempt.reorders, site.preempt.exempt) == (3, 1800.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("PriorityMaxAge = soon", "PriorityMaxAge = 'soon' cannot be read"),
+        ("NodeName=n1 State=IDLE", "none of the lines that `scontrol show config` prints"),
+    ],
+)
+def test_a_configuration_that_is_none_is_refused(tmp_path, text, message):
+    (tmp_path / "scontrol.txt").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, '[site]\nconfig = "scontrol.txt"\n')
+
+
+def test_a_scheduler_without_backfill_lets_nobody_pass(tmp_path):
+    (tmp_path / "scontrol.txt").write_text(
+        "SchedulerType = sched/builtin\nOverTimeLimit = UNLIMITED"
+    )
+    conditions = read(tmp_path, '[site]\nconfig = "scontrol.txt"\n')
+    assert (conditions.site.backfill, conditions.grace) == (None, inf)

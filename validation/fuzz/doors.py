@@ -116,6 +116,35 @@ def timed(path: Path) -> None:
     steady(read_log(path))
 
 
+def _event(name: str, when: tuple[int, int], cat: str) -> dict[str, object]:
+    start, length = when
+    return {"ph": "X", "cat": cat, "name": name, "ts": start, "dur": length, "pid": 0, "tid": 1}
+
+
+TRACE: Final = json.dumps(
+    {
+        "schemaVersion": 1,
+        "traceEvents": [
+            _event("ProfilerStep#1", (0, 900), "user_annotation"),
+            _event("Optimizer.step#AdamW.step", (700, 150), "user_annotation"),
+            {**_event("aten::mm", (0, 20), "cpu_op"), "args": {"External id": 4}},
+            {**_event("sm90_gemm", (100, 300), "kernel"), "args": {"External id": 4}},
+            _event("ncclDevKernel_AllReduce", (350, 200), "kernel"),
+            _event("multi_tensor_apply_kernel", (720, 90), "kernel"),
+        ],
+    }
+)
+
+
+def traced_step(path: Path) -> None:
+    """The trace of a profiler: what its steps were spent on."""
+    from foretrain.launch.kineto import profiled
+    from foretrain.study.launch_files import is_profile_file, read_profile
+
+    is_profile_file(path)
+    profiled(read_profile(path))
+
+
 LAUNCH_FILES: Final = Path(__file__).parents[2] / "tests" / "launch" / "files"
 FORMS: Final = {".toml": "toml", ".json": "json"}
 
@@ -218,6 +247,13 @@ def drawn_of_curve(path: Path) -> None:
     """A throughput curve behind a sound study of jobs that are drawn of it."""
     study = path.with_name("queue.toml")
     study.write_text(seeds.CURVED.replace("curve.json", path.name), "utf-8")
+    simulated(study)
+
+
+def configured_site(path: Path) -> None:
+    """What `scontrol` prints behind a sound study of a site."""
+    study = path.with_name("queue.toml")
+    study.write_text(seeds.SITED.replace("scontrol.txt", path.name), "utf-8")
     simulated(study)
 
 
@@ -498,6 +534,15 @@ def doors() -> tuple[Door, ...]:
             use=timed,
         ),
         Door(
+            name="kineto",
+            reads=(
+                "study/launch_files.py:read_profile",
+                "study/launch_files.py:is_profile_file",
+            ),
+            seeds=(Seed(name="trace.json", text=TRACE, form="json"),),
+            use=traced_step,
+        ),
+        Door(
             name="launch",
             reads=(
                 "study/launch_files.py:read_launch_files",
@@ -533,6 +578,7 @@ def doors() -> tuple[Door, ...]:
                 _toml(seeds.FLEET),
                 _toml(seeds.LOGGED, log_csv=seeds.LOGS["philly.csv"]),
                 _toml(seeds.MAPPED, log_csv=seeds.OWN_LOG),
+                _toml(seeds.SITED, scontrol_txt=seeds.CONFIGURED),
             ),
             use=simulated,
             share=5,
@@ -559,6 +605,12 @@ def doors() -> tuple[Door, ...]:
             reads=("study/job_models.py:read_curve",),
             seeds=(Seed(name="curve.json", text=seeds.CURVE, form="json"),),
             use=drawn_of_curve,
+        ),
+        Door(
+            name="site-configuration",
+            reads=("study/site.py:read_site",),
+            seeds=(Seed(name="scontrol.txt", text=seeds.CONFIGURED, form="lines"),),
+            use=configured_site,
         ),
         Door(
             name="worker-profile",

@@ -311,6 +311,49 @@ memory = "64 GB"
 link = "10 Gb/s"
 latency = "50 us"
 """
+SITED: Final = """
+[fleet]
+nodes = 4
+devices = 2
+[jobs]
+draw = 20
+[simulation]
+policies = ["slurm", "kueue"]
+[[simulation.outages]]
+nodes = "0-1"
+start = "1 h"
+end = "2 h"
+notice = "10 min"
+[site]
+config = "scontrol.txt"
+over_limit = "1 min"
+[site.priority]
+fairshare = 1000
+[[site.qos]]
+name = "low"
+[[site.accounts]]
+name = "a"
+[[site.users]]
+name = "u"
+account = "a"
+[[site.closed]]
+start = "3 h"
+end = "4 h"
+[[site.limits]]
+each = "user"
+devices = 4
+"""
+CONFIGURED: Final = """
+OverTimeLimit = 5 min
+PreemptMode = REQUEUE
+PreemptType = preempt/qos
+PriorityDecayHalfLife = 14-00:00:00
+PriorityFlags = MAX_TRES
+PriorityWeightAge = 1000
+PriorityWeightTRES = CPU=100,GRES/gpu=3000
+SchedulerParameters = bf_window=2880,default_queue_depth=50
+SchedulerType = sched/backfill
+"""
 CURVED: Final = """
 [fleet]
 nodes = 4

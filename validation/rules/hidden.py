@@ -16,6 +16,8 @@ from validation.rules import by_hand
 from validation.rules.by_hand import Request, Shares, Weights
 
 from foretrain.jobs.run import run
+from foretrain.jobs.simulate import simulate
+from foretrain.measured.job import Log
 from foretrain.study.queue_study import read_queue_study
 
 DAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -75,6 +77,7 @@ nodes = {devices}
 devices = 1
 [jobs]
 trace = "sacct.txt"
+policy = "slurm"
 [simulation]
 policies = ["slurm"]
 [site]
@@ -115,11 +118,12 @@ def differs(random: Random, folder: Path) -> str:
     path.write_text(stated(weights, shares, devices))
     study = read_queue_study(path)
     log = study.jobs
-    trace = log.trace  # type: ignore[union-attr]
-    outcomes = run(trace, study.fleet, "slurm", conditions=study.conditions)
-    ours = {job.name: at for job, at in zip(trace.jobs, outcomes.begun, strict=True)}
+    assert isinstance(log, Log), "a study of a trace has a log"
+    outcomes = run(log.trace, study.fleet, "slurm", conditions=study.conditions)
+    ours = {job.name: at for job, at in zip(log.trace.jobs, outcomes.begun, strict=True)}
     for place, start in enumerate(begun):
         mine = ours[str(1000 + place)]
         if abs(mine - start) > 1e-6:
             return f"job {place} starts at {mine} instead of {start}, by {weights}"
-    return ""
+    [replayed] = simulate(study).replays
+    return "" if replayed.gap == 0.0 else f"the replay is {replayed.gap} off, by {weights}"

@@ -19,6 +19,7 @@ from foretrain.cluster.mixed import Fleet, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.run import run
 from foretrain.measured.job import Log, Trace
+from foretrain.measured.queue_study import Conditions
 
 POLICIES = ("fifo", "easy", "sjf", "srtf", "las")
 """Policies that are tried where the log's own is not known."""
@@ -69,12 +70,14 @@ class _Told:
         places: in the trace, of the jobs whose begin is known.
         waits: seconds that each of those waited.
         half: how many of those are in the first half of the waiting.
+        conditions: rules of the site.
     """
 
     trace: Trace
     places: tuple[int, ...]
     waits: tuple[float, ...]
     half: int
+    conditions: Conditions
 
     @property
     def judges(self) -> list[int]:
@@ -89,6 +92,7 @@ def replay(
     policies: Sequence[str] = POLICIES,
     shared: Fleet | None = None,
     per_node: int = 1,
+    conditions: Conditions | None = None,
 ) -> tuple[Replay, ...]:
     """The log under each policy, the one that fits best first.
 
@@ -97,12 +101,13 @@ def replay(
         policies: names of policies; one if it is known.
         shared: the devices of the cluster; None to find how many fit best.
         per_node: devices of a node: numbers that are tried are multiples of it.
+        conditions: rules of the site; None for none.
 
     Raises:
         InputError: where the log does not tell when jobs began; or none ever waited, and it is
             asked how many devices fit best.
     """
-    told = _told(log)
+    told = _told(log, conditions)
     if shared is None and not any(told.waits):
         raise InputError(
             f"{log.trace.name}: no job ever waited, so every large cluster fits. Say how many"
@@ -132,7 +137,7 @@ def replayable(log: Log) -> bool:
     return len(log.begun) >= FEWEST
 
 
-def _told(log: Log) -> _Told:
+def _told(log: Log, conditions: Conditions | None) -> _Told:
     """What a log tells of waiting, halved where half of it is over."""
     if not replayable(log):
         raise InputError(
@@ -146,12 +151,12 @@ def _told(log: Log) -> _Told:
     half = (
         1 + sum(waited < so_far[-1] / 2.0 for waited in so_far) if any(waits) else len(waits) // 2
     )
-    return _Told(log.trace, places, waits, min(half, len(waits) - 1))
+    return _Told(log.trace, places, waits, min(half, len(waits) - 1), conditions or Conditions())
 
 
 def _attempt(told: _Told, *, policy: str, shared: Fleet) -> Replay:
     """The log under one policy on some devices."""
-    begun = run(told.trace, shared, policy).begun
+    begun = run(told.trace, shared, policy, conditions=told.conditions).begun
     found = [begun[place] - told.trace.jobs[place].arrival for place in told.places]
     pairs = zip(found[: told.half], told.waits[: told.half], strict=True)
     apart, usual = fmean(abs(a - b) for a, b in pairs), fmean(told.waits)

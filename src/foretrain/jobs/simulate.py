@@ -32,7 +32,15 @@ from foretrain.jobs.result import (
 )
 from foretrain.jobs.summary import pair, policy_result
 from foretrain.measured.job import Log
-from foretrain.measured.queue_study import Drawn, JobModel, QueueStudy, Target, TargetQuantity
+from foretrain.measured.queue_study import (
+    Conditions,
+    Drawn,
+    JobModel,
+    QueueStudy,
+    Target,
+    TargetQuantity,
+)
+from foretrain.measured.site import SiteRules
 from foretrain.show.document import fingerprint
 from foretrain.study.coefficients import DEFAULT
 
@@ -316,8 +324,12 @@ def _replays(study: QueueStudy) -> tuple[Replayed, ...]:
     log = study.jobs
     if not isinstance(log, Log) or not replayable(log):
         return ()
-    policies = (study.policy,) if study.policy else POLICIES
-    found = replay(log, policies=policies, shared=study.fleet)
+    asked = study.conditions
+    sited = asked.site != SiteRules()
+    policies = (study.policy,) if study.policy else (*POLICIES, *(("slurm",) if sited else ()))
+    # What jobs ran is in the log, with what its nodes and limits ended; who may start is not.
+    rules = Conditions(placement=asked.placement, limits=asked.limits, site=asked.site)
+    found = replay(log, policies=policies, shared=study.fleet, conditions=rules if sited else None)
     return tuple(
         Replayed(
             policy=each.policy,

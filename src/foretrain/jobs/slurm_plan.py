@@ -191,7 +191,7 @@ class SlotMap:
         count = len(self._slots)
         bounds = self._bounds[:count]
         there = (bounds[:, 0] <= end) & (bounds[:, 1] > start)
-        taken: Flags = self._blocked[:count][there].any(axis=0)
+        taken: Flags = np.logical_or.reduce(self._blocked[:count][there], axis=0)
         return taken
 
     def _placed(self, pending: Pending, start: float, usable: Flags) -> Slot | None:

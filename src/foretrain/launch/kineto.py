@@ -186,11 +186,11 @@ def _busy(events: Sequence[Mapping[str, Any]]) -> list[Busy]:
     )
     operators = [each for each in events if each.get("cat") == OPERATORS]
     kernels = [each for each in events if each.get("cat") in KERNELS]
-    called = {_id(each): each for each in operators if _id(each) is not None}
+    called = {_id(each): each for each in operators}
     found = []
     for each in kernels or operators:
         # A kernel is what the operator is that called it; kernels of compilers have names alone.
-        caller = called.get(_id(each), each) if kernels else each
+        caller = called.get(_id(each), each) if kernels and _id(each) is not None else each
         kind = _kind(caller["name"])
         kind = _kind(each["name"]) if kind is OperatorClass.OTHER else kind
         inside = any(start <= caller["ts"] <= end for start, end in updates)
@@ -202,9 +202,10 @@ def _busy(events: Sequence[Mapping[str, Any]]) -> list[Busy]:
     return sorted(found, key=lambda each: each.start)
 
 
-def _id(event: Mapping[str, Any]) -> object:
+def _id(event: Mapping[str, Any]) -> int | None:
     told = event.get("args")
-    return told.get("External id") if isinstance(told, Mapping) else None
+    number = told.get("External id") if isinstance(told, Mapping) else None
+    return number if isinstance(number, int) else None
 
 
 def _kind(name: str) -> OperatorClass:

@@ -12,6 +12,9 @@ from foretrain.measured.limit import PartyLimit, QuotaQueue
 
 DAY = 86_400.0
 
+MOST_REORDERS = 100
+"""Tries of who is stopped; Slurm makes one."""
+
 NodeRange = tuple[int, int]
 """First and last node, counted through all kinds of a fleet from 0."""
 
@@ -71,7 +74,7 @@ class Qos:
     reserves: bool = True
 
     def __post_init__(self) -> None:
-        if not (self.priority >= 0 and self.usage_factor >= 0):
+        if not (0 <= self.priority < inf and 0 <= self.usage_factor < inf):
             raise InputError(f"Qos.priority and usage_factor of {self.name} must be at least 0.")
 
 
@@ -104,6 +107,11 @@ class Partition:
     def __post_init__(self) -> None:
         if not self.longest > 0:
             raise InputError(f"Partition.longest of {self.name} must be above 0 s.")
+        if not all(0 <= each < inf for each in (self.factor, self.device_weight, self.node_weight)):
+            raise InputError(
+                f"Partition.factor, device_weight and node_weight of {self.name} must be finite and"
+                " at least 0."
+            )
         if any(not 0 <= first <= last for first, last in self.nodes):
             raise InputError(f"Partition.nodes of {self.name} must be ranges, got {self.nodes}.")
 
@@ -127,7 +135,7 @@ class Association:
     usage: float = 0.0
 
     def __post_init__(self) -> None:
-        if not ((self.shares is None or self.shares >= 0) and self.usage >= 0):
+        if not ((self.shares is None or 0 <= self.shares < inf) and 0 <= self.usage < inf):
             raise InputError(f"Association.shares and usage of {self.name} must be at least 0.")
 
 
@@ -166,8 +174,14 @@ class PriorityWeights:
     billing: BillingRule = BillingRule.SUM
 
     def __post_init__(self) -> None:
-        if not (self.longest_age > 0 and self.period > 0 and self.half_life > 0):
+        if not (self.longest_age > 0 and 0 < self.period < inf and self.half_life > 0):
             raise InputError("PriorityWeights.longest_age, period and half_life must be above 0 s.")
+        weights = (self.age, self.fairshare, self.size, self.partition, self.qos, self.devices)
+        if not all(0 <= each < inf for each in weights) or not 0 < self.damping < inf:
+            raise InputError(
+                f"PriorityWeights must be finite and at least 0, and damping above 0, got {weights}"
+                f" and {self.damping}."
+            )
 
     @property
     def any(self) -> bool:
@@ -196,7 +210,7 @@ class BackfillRules:
     per_user: int = 0
 
     def __post_init__(self) -> None:
-        if not (self.interval > 0 and self.window > 0 and self.resolution > 0):
+        if not (0 < self.interval < inf and self.window > 0 and 0 < self.resolution < inf):
             raise InputError("BackfillRules.interval, window and resolution must be above 0 s.")
         if self.depth < 1 or self.reserves < 0 or self.per_user < 0:
             raise InputError("BackfillRules.depth must be at least 1, reserves and per_user 0.")
@@ -219,6 +233,12 @@ class PreemptRules:
     exempt: float = 0.0
     youngest_first: bool = False
     reorders: int = 1
+
+    def __post_init__(self) -> None:
+        if not (self.exempt >= 0 and 0 <= self.reorders <= MOST_REORDERS):
+            raise InputError(
+                f"PreemptRules.exempt must be at least 0 s and reorders from 0 to {MOST_REORDERS}."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,7 +303,7 @@ class SiteRules:
             ("queues", [each.name for each in self.queues]),
         ):
             if len({*names}) < len(names):
-                yield f"SiteRules.{what} names one twice: {', '.join(names)}."
+                yield f"Site.{what} names one twice: {', '.join(names)}."
         for each in self.qualities:
             for other in each.preempts:
                 if other not in qualities:
@@ -291,13 +311,24 @@ class SiteRules:
                         f"Qos.preempts of {each.name} names {other}, which is none."
                         f" Known: {', '.join(qualities)}."
                     )
-        accounts = {each.name for each in self.associations if not each.is_user}
-        for one in self.associations:
-            if one.parent and one.parent not in accounts:
-                yield (
-                    f"Association.parent of {one.name} is {one.parent}, which is no account."
-                    f" Known: {', '.join(sorted(accounts)) or 'none'}."
-                )
+        yield from _of_tree(self.associations)
+
+
+def _of_tree(associations: Sequence[Association]) -> Iterator[str]:
+    """What is wrong with a tree of shares, in words."""
+    above = {each.name: each.parent for each in associations if not each.is_user}
+    for one in associations:
+        if one.parent and one.parent not in above:
+            yield (
+                f"Association.parent of {one.name} is {one.parent}, which is no account."
+                f" Known: {', '.join(sorted(above)) or 'none'}."
+            )
+    for name in above:
+        path = [name]
+        while above.get(path[-1]) and len(path) <= len(above):
+            path.append(above[path[-1]])
+        if len(path) > len(above):
+            yield f"Association.parent of {name} leads back to itself."
 
 
 def node_set(ranges: Sequence[NodeRange], count: int) -> int:

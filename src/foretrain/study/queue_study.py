@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes, Outage
+from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes
 from foretrain.errors import ForetrainError, InputError
 from foretrain.measured.job import Log
 from foretrain.measured.queue_study import (
@@ -23,6 +22,7 @@ from foretrain.measured.queue_study import (
     Target,
     TargetQuantity,
 )
+from foretrain.measured.site import SiteRules
 from foretrain.plugins import imported
 from foretrain.study.cluster import read_cluster
 from foretrain.study.documents import read_toml
@@ -31,7 +31,7 @@ from foretrain.study.keys import Count
 from foretrain.study.own_entries import KEY as OWN_ENTRIES
 from foretrain.study.own_entries import with_entries
 from foretrain.study.problems import Problems, check_sections, validated
-from foretrain.study.site import node_ranges, read_site
+from foretrain.study.site import OutageSection, read_site
 from foretrain.study.traces.read import read_log
 from foretrain.units import DOLLARS_PER_SECOND, SECONDS, SHARE
 
@@ -148,30 +148,6 @@ class FailuresSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutageSection:
-    """Nodes that are not there for a while, as they are written; `Outage` has the meanings."""
-
-    nodes: str
-    start: Annotated[float, SECONDS]
-    end: Annotated[float, SECONDS] = inf
-    notice: Annotated[float, SECONDS] = 0.0
-    lets_end: bool = False
-    checkpoint: Annotated[float, SECONDS] = inf
-
-    @property
-    def noun(self) -> Outage:
-        """What it means."""
-        return Outage(
-            nodes=node_ranges(self.nodes),
-            start=self.start,
-            end=self.end,
-            notice=self.notice,
-            lets_end=self.lets_end,
-            checkpoint=self.checkpoint,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationSection:
     """How it is simulated, as it is written."""
 
@@ -226,7 +202,7 @@ class _QueueReader:
         section = validated(JobsSection, written, path="jobs", problems=self.problems)
         said = self.document.get("simulation", {})
         how = validated(SimulationSection, said, path="simulation", problems=self.problems)
-        site = read_site(self.document.get("site", {}), self.problems) if self._sited() else None
+        site = self._site()
         jobs = self._jobs(section, cluster, fleet) if section else None
         if section and (section.trace is None) != (section.draw is None):
             self._unused(traced=section.trace is not None)
@@ -245,10 +221,12 @@ class _QueueReader:
         self.problems.check()
         raise AssertionError("a study that was refused has a problem")
 
-    def _sited(self) -> bool:
-        """Whether the study states an administrator's rules."""
+    def _site(self) -> tuple[SiteRules, float] | None:
+        """An administrator's rules, if the study states them, and what is beyond time limits."""
         written = self.document.get("site")
-        return written is not None and self.problems.table(written, "site") is not None
+        if written is None or self.problems.table(written, "site") is None:
+            return None
+        return read_site(written, self.problems, folder=self.folder)
 
     def _unused(self, *, traced: bool) -> None:
         """Note keys that say nothing of jobs as these are."""

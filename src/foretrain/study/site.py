@@ -1,7 +1,7 @@
 """Sites: [site] of a study, an administrator's rules in Slurm's terms.
 
 `SiteRules` and what it is made of have the meanings; sections differ from them where values have
-units or are lists.
+units or are lists. Outages of a simulation are written like a site's closed nodes.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+from foretrain.cluster.mixed import Outage
 from foretrain.errors import InputError
 from foretrain.measured.limit import Party, PartyLimit, QuotaQueue
 from foretrain.measured.site import (
@@ -29,14 +31,19 @@ from foretrain.measured.site import (
     Qos,
     SiteRules,
 )
+from foretrain.study.files import read_text
 from foretrain.study.keys import Count
 from foretrain.study.problems import Problems, validated
+from foretrain.study.slurm_config import site_of_config
 from foretrain.units import SECONDS, SHARE, as_written
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Seconds = Annotated[float, SECONDS]
+
+MOST_BYTES: Final = 2**20
+"""Of a configuration; Slurm's has some ten thousand."""
 
 RANGE: Final = re.compile(r"(\d+)(?:-(\d+))?")
 
@@ -211,6 +218,23 @@ class ClosedSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutageSection:
+    """Nodes that are not there for a while, as they are written; `Outage` has the meanings."""
+
+    nodes: str
+    start: Seconds
+    end: Seconds = inf
+    notice: Seconds = 0.0
+    lets_end: bool = False
+    checkpoint: Seconds = inf
+
+    @property
+    def noun(self) -> Outage:
+        """What it means."""
+        return Outage(**{**_told(self), "nodes": node_ranges(self.nodes)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartyLimitSection:
     """What each party may hold at once, as it is written."""
 
@@ -281,14 +305,21 @@ class SiteSection:
         return self.over_limit if self.kill else inf
 
 
-def read_site(written: Mapping[str, Any], problems: Problems) -> tuple[SiteRules, float]:
+def read_site(
+    written: Mapping[str, Any], problems: Problems, *, folder: Path
+) -> tuple[SiteRules, float]:
     """The rules that a study states, and how long a job may run beyond its limit.
 
     Args:
-        written: the section.
+        written: the section. `config` names a file that tells what it leaves out.
         problems: take what is wrong with it; then what is returned says nothing.
+        folder: of the study.
     """
-    section = validated(SiteSection, dict(written), path="site", problems=problems)
+    whole = dict(written)
+    if (name := whole.pop("config", None)) is not None:
+        with problems.noting("site.config"):
+            whole = _over(site_of_config(read_text(folder / str(name), most=MOST_BYTES)), whole)
+    section = validated(SiteSection, whole, path="site", problems=problems)
     if section is None:
         return SiteRules(), inf
     made = dict(_made(section, problems))
@@ -308,6 +339,15 @@ def read_site(written: Mapping[str, Any], problems: Problems) -> tuple[SiteRules
         )
         return rules, section.grace
     return SiteRules(), inf
+
+
+def _over(told: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file tells, but for what is written."""
+    found = {**told, **written}
+    for key, value in told.items():
+        if isinstance(value, dict) and isinstance(written.get(key), dict):
+            found[key] = {**value, **written[key]}
+    return found
 
 
 def _made(section: SiteSection, problems: Problems) -> Iterator[tuple[str, Any]]:

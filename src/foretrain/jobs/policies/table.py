@@ -173,6 +173,7 @@ POLICIES: Mapping[str, NamedPolicy] = {
     ),
     "kueue": NamedPolicy(
         says="Kueue: queues with quotas that lend and take back, by the site's rules",
+        weighs=True,
         make=lambda asked: KueueDispatcher(
             asked.site.queues, asked.fleet, fair=asked.site.fair_sharing
         ),
