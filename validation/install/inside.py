@@ -148,12 +148,15 @@ def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
     asked = ["--on", "1xdgx-h100", "--batch", 64, "--set", "plan.micro_batch=1"]
     words, pictures = [*asked, "--sequence", 2048], [*asked, "--image", 224]
     first, out = folder / "first.toml", folder / "exported"
+    traced, both = checkout / "examples/loop", folder / "both.json"
     return {
         "doctor": [[], ["--json"]],
         "catalogue": [[], ["llama-3-8b"], ["dgx-h100", "--json"]],
         "schema": [[verb.name] for verb in ANSWERS],
         "calibrate": [
             [ran, "--step-time", "900 ms", "--output", mine, "--name", "mine"],
+            ["llama-3-8b", *words, "--step-time", "9 s"],
+            ["resnet-50", *pictures, "--step-time", "60 ms"],
             [*fitted, "--anyway", "--json"],
         ],
         "validate": [
@@ -180,11 +183,14 @@ def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
             [ran, first, "--coefficients", mine, "--html", page, "--more"],
             [ran, "tp8", "--json"],
             ["llama-3-8b", "qwen3-8b", *words],
+            [traced / "one-core.toml", traced / "recorded/profile.json.gz", "--timeline", both],
             ["resnet-50", "resnet-18", *pictures],
         ],
         "export": [
             [*study, "--to", "megatron-lm", "--launcher", "slurm", "--name", "a", "--output", out],
             [ran, "--to", "megatron-lm", "--json"],
+            ["llama-3-8b", *words, "--to", "megatron-lm", "--search", "--html", page, "--more"],
+            ["resnet-50", *pictures, "--to", "deepspeed"],
         ],
         "import": [
             [checkout / "tests/launch/files/megatron-gpt3-175b.sh", "--on", "4xdgx-a100", "--json"],
