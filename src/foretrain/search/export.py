@@ -183,7 +183,10 @@ def files_of(
         facts = {**facts, SHARDING: "none"}
     wrote = write(facts, Tongues(trainer), quiet)
     # What an entry rules out, its options need not say too.
-    refused = against(trainer, plan) or [*_refused(wrote, trainer)]
+    refused = [
+        *_of_words(study, trainer),
+        *(against(trainer, plan) or _refused(wrote, trainer)),
+    ]
     if refused:
         raise InputError("\n".join(dict.fromkeys(refused)))
     start = _start(study, trainer, wrote, comments=comments, name=name)
@@ -272,6 +275,16 @@ def where_best(study: Study, found: SearchResult) -> Study:
     if cluster.nodes != best.nodes:
         cluster = part(cluster, best.nodes)
     return replace(study, cluster=cluster, offers=())
+
+
+def _of_words(study: Study, trainer: Trainer) -> Iterator[str]:
+    """That a trainer whose options say how wide a decoder is builds no network of pictures."""
+    model = study.workload.model
+    if model.tokens == 1 and any(it.key == "model.hidden" for it in trainer.dialect.flags):
+        yield (
+            f"workload.model: {trainer.family} {trainer.release} ({trainer.name}) builds models of "
+            f"language; {model.name} is none."
+        )
 
 
 def _refused(wrote: Wrote, trainer: Trainer) -> Iterator[str]:

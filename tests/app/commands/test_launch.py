@@ -140,6 +140,16 @@ def test_what_cannot_be_exported_says_what_can(foretrain, asked, arguments, told
     assert told in ended.err
 
 
+def test_a_network_of_pictures_is_not_written_for_a_builder_of_language_models(foretrain):
+    line = ["resnet-50", "--on", "1xdgx-h100", "--batch", 64, "--image", 224]
+    line += ["--set", "plan.micro_batch=1"]
+    ended = foretrain("export", *line, "--to", "megatron-lm")
+    assert ended.code == 1
+    assert "workload.model: Megatron-LM 0.18" in ended.err
+    assert "resnet-50 is none" in ended.err
+    assert foretrain("export", *line, "--to", "deepspeed").code == 0
+
+
 def test_a_study_with_its_plan_open_exports_the_best(foretrain, asked, tmp_path):
     asked.write_text(STUDY[: STUDY.index("[plan]")] + "[plan]\npipeline = 1\ncontext = 1\n")
     ended = foretrain("export", asked, "--to", "megatron-lm", "--json")
