@@ -79,6 +79,8 @@ class Reservation:
     Attributes:
         head: the job.
         moment: when, by what users said, enough will have been given back.
+        tied: whether one that has started since ends at that very moment. Of those that end
+            together the first that are enough are waited for, so that who comes next counts anew.
         then: the pool at that moment, as far as is known: what is free now and what those that end
             until then hold; the head's own part is not taken.
     """
@@ -87,6 +89,7 @@ class Reservation:
         """The reservation of a job, from what is free and who ends when."""
         self.head = head
         self.moment = inf
+        self.tied = False
         self.then = pool.copy()
         self._ending: set[int] = set()
         self._last = -1
@@ -99,10 +102,11 @@ class Reservation:
             self._ending.add(active.rank)
             self.moment, self._last = ends, active.rank
 
-    def start(self, active: Active, *, soon: bool) -> None:
+    def start(self, active: Active, *, ends: float) -> None:
         """Another job has started; it ends until the moment, or runs on."""
-        if soon:
+        if ends <= self.moment:
             self._ending.add(active.rank)
+            self.tied |= ends == self.moment
         elif active.held is not None:
             self.then.remove(active.held)
 
@@ -171,8 +175,7 @@ class BackfillDispatcher:
         while (found := self._next(open_lines, after, simulation)) is not None:
             after = found
             if self._start(found, simulation):
-                soon = simulation.now + said(found) <= reserved.moment
-                reserved.start(found, soon=soon)
+                reserved.start(found, ends=simulation.now + said(found))
                 open_lines = [need for need in open_lines if pool.has(*need[:2])]
             else:
                 open_lines.remove(_need(found, simulation))  # a limit keeps all of them
@@ -209,6 +212,7 @@ class BackfillDispatcher:
             reserved
             and reserved.head is head
             and reserved.moment > simulation.now
+            and not reserved.tied
             and down is self._down
         ):
             return reserved
