@@ -155,7 +155,7 @@ def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
         "schema": [[verb.name] for verb in ANSWERS],
         "calibrate": [
             [ran, "--step-time", "900 ms", "--output", mine, "--name", "mine"],
-            ["llama-3-8b", *words, "--step-time", "9 s"],
+            ["llama-3-8b", *words, "--step-time", "1.6 s"],
             ["resnet-50", *pictures, "--step-time", "60 ms"],
             [*fitted, "--anyway", "--json"],
         ],
@@ -236,12 +236,16 @@ def commands_work(checkout: Path, folder: Path) -> Iterator[str]:
                 json.loads(ended.out)
 
 
+LOOP = "loop"
+"""The example that trains with a trainer's packages, which tests run where they are."""
+
+
 def examples_work(checkout: Path, folder: Path) -> Iterator[str]:
     """Every file of the examples: run, or read by one that is."""
     examples = checkout / "examples"
     files = [each for each in sorted(examples.rglob("*")) if each.is_file()]
     files = [each for each in files if "__pycache__" not in each.parts]
-    texts = {file: file.read_text() for file in files}
+    texts = {file: file.read_text() for file in files if LOOP not in file.parts}
     for file, text in texts.items():
         name = file.relative_to(examples)
         held = tomllib.loads(text) if file.suffix == ".toml" else {}
