@@ -110,6 +110,15 @@ def test_questions_about_several_numbers_of_nodes_have_one_answer():
         agree(llama_study(cluster=whole, offers=rented, objective=objective))
 
 
+def test_a_single_stage_is_named_alike_whatever_cut_is_said_first():
+    one = llama_study()
+    for cut in (("counted", "even"), ("even", "counted"), ("remainder", "counted")):
+        space = replace(one.space, cut=cut, pipeline=(1, 2))
+        found = agree(replace(one, space=space))
+        alone = [each.plan.cut for each in found.ranking if each.plan.pipeline == 1]
+        assert {*alone} <= {"even" if "even" in cut else cut[0]}
+
+
 def test_limits_leave_one_answer():
     fast = best_plans(gpt_study()).ranking[0].estimate
     whole = fast.time_to_train

@@ -322,11 +322,13 @@ def schedules(question: Question, given: Choice) -> Iterator[Choice]:
     """
     pipeline, in_groups = given
     space, layers = question.space, question.model.cuttable_layers
+    # A single stage is not cut: it has the neutral word where that is a choice.
+    cuts = sorted(enumerate(space.cut), key=lambda each: pipeline == 1 and each[1] != "even")
     for schedule in space.schedule:
         interleaved = schedule.interleaves and pipeline > 1 and in_groups
         most = layers // pipeline if interleaved else 1
         for chunks in chosen(range(1, most + 1), space.interleaving):
-            for place, cut in enumerate(space.cut):
+            for place, cut in cuts:
                 if cuts_into(cut, layers, pipeline=int(pipeline), chunks=int(pipeline) * chunks):
                     yield schedule, chunks, place
                     if pipeline == 1:
