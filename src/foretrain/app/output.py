@@ -264,14 +264,23 @@ def _at_most(answer: Answered) -> list[str]:
     """The lines of an answer: those of what to ask next at its end, and as many before as fit."""
     from rich.console import Console
 
-    lines, ending = _drawn(answer.report), [*map(_copied, answer.following)]
-    # A command stands in one line, however long, so that it can be copied; a terminal breaks it.
-    width = Console().width
+    lines, paper = _drawn(answer.report), Console()
+    ending, width = [*map(_copied, answer.following)], paper.width
+    if paper.is_terminal:
+        ending = [line for each in ending for line in _continued(each, width)]
     taken = sum(-(-len(line) // width) for line in ending) + bool(ending)
     kept = len(lines) if answer.most is None else answer.most - taken
     if len(lines) > kept:
         lines = [*lines[: kept - 1], f"... {len(lines) - kept + 1} more lines: --more"]
     return [*lines, *([""] if ending else []), *ending]
+
+
+def _continued(command: str, width: int) -> list[str]:
+    """A command in lines that a shell takes for one, broken before an option where it is long."""
+    place = command.rfind(" --", 0, width - 2)
+    if len(command) <= width or place < 0:
+        return [command]
+    return [f"{command[:place]} \\", f"{'':<11}{command[place + 1 :]}"]
 
 
 def _copied(fact: Fact) -> str:
