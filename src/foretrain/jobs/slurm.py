@@ -24,7 +24,7 @@ from foretrain.jobs.active import Active, Lane
 from foretrain.jobs.nodes import NodePool
 from foretrain.jobs.simulation import Simulation
 from foretrain.jobs.slurm_plan import Cycle, RunningJob, SlotMap, set_of
-from foretrain.jobs.slurm_queue import Pending, Queue, Rulebook
+from foretrain.jobs.slurm_queue import Pending, Queue, Rulebook, need_of
 from foretrain.measured.site import (
     BackfillRules,
     PreemptBy,
@@ -285,14 +285,22 @@ class SlurmDispatcher:
     def _fill(
         self, begun: tuple[Cycle, SlotMap], simulation: Simulation, backfill: BackfillRules
     ) -> None:
-        """Start those whose slot is now."""
+        """Start those whose slot is now.
+
+        Nobody behind the last who finds room is looked at: slots are for those behind them.
+        """
         cycle, slots = begun
-        now = simulation.now
-        for pending in self._queue.first(now, backfill.depth):
+        now, pool = simulation.now, simulation.pool
+        assert isinstance(pool, NodePool), "a site's nodes are told apart"
+        line = self._queue.first(now, backfill.depth)
+        roomy = self._queue.roomy(pool)
+        fits = [need_of(pending) in roomy for pending in line]
+        last = max((place for place, each in enumerate(fits) if each), default=-1)
+        for pending, may_start in zip(line[: last + 1], fits, strict=False):
             active = pending.active
             if not simulation.limits.allow(active, active.job.devices):
                 continue
-            slot = cycle.look(pending, now)
+            slot = cycle.look(pending, now, may_start=may_start)
             if slot is None or slot.start > now:
                 continue
             if self._start(pending, set_of(slot.nodes), simulation):

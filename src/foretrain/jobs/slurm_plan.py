@@ -282,12 +282,14 @@ class Cycle:
         self._reserved: Counter[str] = Counter()
         self._looked: Counter[str] = Counter()
 
-    def look(self, pending: Pending, now: float) -> Slot | None:
+    def look(self, pending: Pending, now: float, *, may_start: bool = True) -> Slot | None:
         """The slot of the next job in the order; None where it has none.
 
         Args:
             pending: the job.
             now: seconds since the trace began.
+            may_start: whether there is room for it now; where not and it may hold no slot either,
+                none is looked for.
 
         A slot in the future is kept from those that are looked at later, unless it begins beyond
         the window or its partition has as many slots as it may.
@@ -295,6 +297,8 @@ class Cycle:
         user = pending.active.job.user
         self._looked[user] += 1
         if self._rules.per_user and self._looked[user] > self._rules.per_user:
+            return None
+        if not may_start and not self._may_keep(pending):
             return None
         slot = self._slots.earliest(pending, now, self._closed)
         if slot is None:
@@ -312,13 +316,17 @@ class Cycle:
             slot: where it is planned.
             now: seconds since the trace began.
         """
-        name, rules = pending.partition.name, self._rules
-        if slot.start > now + rules.window or not pending.qos.reserves:
+        rules = self._rules
+        if slot.start > now + rules.window or not self._may_keep(pending):
             return
-        if rules.reserves and self._reserved[name] >= rules.reserves:
-            return
-        self._reserved[name] += 1
+        self._reserved[pending.partition.name] += 1
         grid = rules.resolution
         begin = floor(slot.start / grid) * grid
         end = max(begin + grid, -floor(-(slot.start + pending.limit) / grid) * grid)
         self._slots.block(begin, end, slot.nodes)
+
+    def _may_keep(self, pending: Pending) -> bool:
+        """Whether a future slot of a job may be kept at all."""
+        most = self._rules.reserves
+        room = not most or self._reserved[pending.partition.name] < most
+        return room and pending.qos.reserves

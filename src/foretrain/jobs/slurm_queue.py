@@ -235,11 +235,11 @@ class Queue:
             pending: the job.
         """
         self._new[pending.active.rank] = pending
-        self.needs[_need(pending)] += 1
+        self.needs[need_of(pending)] += 1
 
     def remove(self, pending: Pending) -> None:
         """It waits no longer."""
-        need = _need(pending)
+        need = need_of(pending)
         self.needs[need] -= 1
         if not self.needs[need]:
             del self.needs[need]
@@ -249,6 +249,12 @@ class Queue:
     def fits(self, pool: NodePool) -> bool:
         """Whether anybody finds room now: else nobody can start, whatever the order."""
         return any(pool.has(count, kinds, among=nodes) for count, kinds, nodes in self.needs)
+
+    def roomy(self, pool: NodePool) -> frozenset[Need]:
+        """What of that which pending jobs need is there now."""
+        return frozenset(
+            need for need in self.needs if pool.has(need[0], need[1], among=need[2])
+        )
 
     def first(self, now: float, count: float = inf) -> Sequence[Pending]:
         """The first jobs, by their priorities of the present period.
@@ -274,6 +280,7 @@ class Queue:
         return [pending for _, pending in self._line[:most]]
 
 
-def _need(pending: Pending) -> Need:
+def need_of(pending: Pending) -> Need:
+    """What a job must find to start."""
     job = pending.active.job
     return job.devices, job.kinds, pending.nodes
