@@ -132,7 +132,8 @@ def requests(random: Random, hidden: HiddenSite, count: int) -> list[tuple[Reque
         work += held * seconds
     span = int(work / hidden.fleet.devices / random.uniform(0.85, 1.3))
     times = sorted(random.randint(0, span) for _ in found)
-    first = times[0]
+    # The site's clock is not the log's: cycles and periods come at some moment of it.
+    first = times[0] - random.randint(0, 600)
     return [
         (job._replace(arrival=at - first), part)
         for at, (job, part) in zip(times, found, strict=True)
@@ -191,9 +192,7 @@ def trace(hidden: HiddenSite, jobs: Sequence[tuple[Request, str]]) -> Trace:
     )
 
 
-def written(
-    hidden: HiddenSite, jobs: Sequence[tuple[Request, str]], begun: Sequence[float]
-) -> str:
+def written(hidden: HiddenSite, jobs: Sequence[tuple[Request, str]], begun: Sequence[float]) -> str:
     """What `sacct --parsable2` would print."""
 
     def moment(seconds: float) -> str:

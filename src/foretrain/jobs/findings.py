@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from json import dumps
 from math import inf
 
+from foretrain.jobs.inferred import InferredSite
 from foretrain.jobs.policies.table import named
 from foretrain.jobs.result import (
     Capacity,
@@ -14,6 +16,7 @@ from foretrain.jobs.result import (
     Replayed,
 )
 from foretrain.measured.job import Job, Log
+from foretrain.measured.site import InferredRule, NodeRange
 from foretrain.units import DOLLARS, SECONDS
 
 SURE = 0.01
@@ -108,6 +111,136 @@ def of_log(log: Log) -> Iterator[str]:
             f"{_jobs(log.resubmitted)} stood in the log under a name that came before, as those"
             " that are requeued do: each entry is a submission of its own."
         )
+
+
+def of_inferred(site: InferredSite) -> Iterator[str]:
+    """How well the rules that a log follows explain it, and what it cannot tell."""
+    off = 100.0 * site.apart
+    yield (
+        f"Under the rules that the log follows, found by {site.runs} replays, waiting is"
+        f" {off:.1f} % off: job by job, and a fifth of what the median is off."
+    )
+    unexplained = 100.0 * site.broken
+    if unexplained >= TELLING:
+        yield (
+            f"{unexplained:.0f} % of what the log tells of priorities is not explained by them:"
+            " the site has rules that are not looked for, such as preemption, reservations or"
+            " holds by hand, or nodes that were not always there."
+        )
+    yield (
+        "The log cannot tell what users had used before it began, rules that kept nobody in it, and"
+        " weights and shares between which no two of its jobs decided: there any value is as good."
+    )
+
+
+TELLING = 1.0
+"""Per cent of the evidence that is not explained from which on it is said."""
+
+NAMED = 6
+"""Accounts, users or qualities whose share or points are said in a line."""
+
+
+def rules_told(site: InferredSite) -> tuple[InferredRule, ...]:
+    """The rules that a log follows, and what speaks for each.
+
+    Args:
+        site: that was inferred.
+    """
+    rules, [nodes], weights = site.rules, site.fleet.nodes, site.rules.priority
+    held = f"at most {site.held:,} devices were held at once"
+    told = [InferredRule(rule="nodes", value=f"{nodes.count} of {nodes.devices}", evidence=held)]
+    for part in rules.partitions:
+        value = f"nodes {ranges_written(part.nodes)}"
+        told.append(
+            InferredRule(rule=f"partition {part.name}", value=value, evidence="no more were held")
+        )
+    told.append(_passing(site))
+    evidence = f"{100.0 * (1.0 - site.broken):.1f} % of {site.pairs:,} orders of two starts"
+    if site.printed:
+        evidence = f"{site.pairs:,} printed priorities, {100.0 * site.broken:.1f} % not met"
+    factors = {
+        f"age up to {SECONDS.write(weights.longest_age)}": weights.age,
+        "fair share": weights.fairshare,
+        f"size, {'small' if weights.small_first else 'large'} first": weights.size,
+        "quality": weights.qos,
+    }
+    value = ", ".join(f"{name}: {each:,.0f}" for name, each in factors.items() if each)
+    told.append(InferredRule(rule="priority", value=value or "who came first", evidence=evidence))
+    if weights.qos:
+        points = {each.name: each.priority for each in rules.qualities}
+        told.append(InferredRule(rule="qualities", value=_named(points), evidence="ditto"))
+    if weights.fairshare:
+        shares = {each.name: each.shares or 0.0 for each in rules.associations if not each.is_user}
+        half = SECONDS.write(weights.half_life)
+        told.append(InferredRule(rule="half-life of usage", value=half, evidence="ditto"))
+        told.append(InferredRule(rule="shares", value=_named(shares), evidence="ditto"))
+    for limit in rules.limits:
+        value = f"{limit.devices:,.0f} devices for each {limit.each}"
+        told.append(
+            InferredRule(rule="limit", value=value, evidence="several met it, and nobody passed it")
+        )
+    return tuple(told)
+
+
+def _passing(site: InferredSite) -> InferredRule:
+    """How jobs pass."""
+    fills, seen = site.rules.backfill, site.ticks
+    if fills is None:
+        why = "starts come as something happens, or when priorities are worked out again"
+        return InferredRule(rule="passing", value="nobody (no backfill)", evidence=why)
+    slots = f"the first {fills.reserves} of a partition" if fills.reserves else "all"
+    value = f"backfill every {fills.interval:g} s, slots for {slots}, depth {fills.depth}"
+    why = f"{seen.quiet:,} jobs started while nobody came or ended"
+    return InferredRule(rule="passing", value=value, evidence=why)
+
+
+def _named(figures: Mapping[str, float]) -> str:
+    shown = [f"{name}: {each:,.3g}" for name, each in figures.items()][:NAMED]
+    more = len(figures) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def ranges_written(ranges: Sequence[NodeRange]) -> str:
+    """Nodes as a study has them: "0-15, 20"."""
+    return ", ".join(f"{first}-{last}" if first < last else f"{first}" for first, last in ranges)
+
+
+def as_study(site: InferredSite) -> str:
+    """The sections of a study that state the rules of a site.
+
+    Args:
+        site: that was inferred.
+    """
+    rules, [nodes], weights = site.rules, site.fleet.nodes, site.rules.priority
+    lines = ["[fleet]", f"nodes = {nodes.count}", f"devices = {nodes.devices}", "", "[site]"]
+    for part in rules.partitions:
+        lines += ["", "[[site.partitions]]", f"name = {quoted(part.name)}"]
+        lines += [f'nodes = "{ranges_written(part.nodes)}"']
+    for quality in rules.qualities:
+        lines += ["", "[[site.qos]]", f"name = {quoted(quality.name)}"]
+        lines += [f"priority = {quality.priority:.6g}"]
+    for one in rules.associations:
+        lines += ["", f"[[site.{'users' if one.is_user else 'accounts'}]]"]
+        lines += [f"name = {quoted(one.name)}", f"shares = {one.shares:.6g}"]
+        lines += [f"account = {quoted(one.parent)}"] if one.is_user and one.parent else []
+    lines += ["", "[site.priority]"]
+    for key in ("age", "fairshare", "size", "qos"):
+        lines.append(f"{key} = {getattr(weights, key):.6g}")
+    lines += [f"small_first = {str(weights.small_first).lower()}"]
+    lines += [f'{key} = "{getattr(weights, key):.6g} s"' for key in ("longest_age", "half_life")]
+    lines += ["", "[site.backfill]", f"on = {str(rules.backfill is not None).lower()}"]
+    if rules.backfill:
+        fills = rules.backfill
+        lines += [f'interval = "{fills.interval:g} s"', f"reserves = {fills.reserves}"]
+        lines += [f"depth = {fills.depth}"]
+    for limit in rules.limits:
+        lines += ["", "[[site.limits]]", f'each = "{limit.each}"', f"devices = {limit.devices:.0f}"]
+    return "\n".join(lines) + "\n"
+
+
+def quoted(text: str) -> str:
+    """A string as TOML has it."""
+    return dumps(text)
 
 
 def of_wishes(jobs: Sequence[Job], policies: Sequence[str]) -> Iterator[str]:

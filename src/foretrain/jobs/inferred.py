@@ -1,26 +1,47 @@
-"""Rules that a log follows, where nobody has told them."""
+"""Inferred rules: the site behind a log, where nobody has told its configuration.
+
+What a log shows of itself is read off: how many devices partitions held, when cycles of
+backfilling came. Priorities are those that explain who started before whom. What is left open is
+tried: the log is replayed under each candidate, and whichever waits as the log did is taken, and
+then mended in small steps for as long as that helps.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import ceil, inf
-from statistics import fmean, median
+from typing import Final
 
 import numpy as np
 
 from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.errors import InputError
-from foretrain.jobs.orders import (
-    DAY,
-    Learner,
-    PriorityGuess,
-    ShareGuess,
-    Started,
-    pairs,
-    started,
+from foretrain.jobs.priority_evidence import (
+    AGE,
+    FAIR_SHARE,
+    FIRST_QUALITY,
+    SIZE,
+    Explanation,
+    Factors,
+    OrderEvidence,
+    PrintedEvidence,
+    PriorityEvidence,
+    explanations,
 )
 from foretrain.jobs.run import run
+from foretrain.jobs.start_orders import (
+    PERIOD,
+    SHARES,
+    Kept,
+    Numbers,
+    Started,
+    Ticks,
+    most_held,
+    start_pairs,
+    started,
+    ticks,
+)
 from foretrain.measured.job import Log
 from foretrain.measured.limit import Party, PartyLimit
 from foretrain.measured.queue_study import Conditions
@@ -33,8 +54,34 @@ from foretrain.measured.site import (
     SiteRules,
 )
 
-PERIOD = 300.0
-LARGEST = 1e5
+LARGEST: Final = 100_000.0
+"""Of the weights, where a log tells only their ratios."""
+
+SIZES: Final = (1, 2, 4, 8)
+"""Devices of a node that are tried where a log does not tell on how many nodes jobs lay."""
+
+RESERVES: Final = (0, 1, 3)
+"""Slots of a partition that are tried first."""
+
+DEPTHS: Final = (500, 100, 50, 20, 10)
+STEPS: Final = (0.5, 0.8, 1.25, 2.0)
+"""By which a weight or a half-life is multiplied to see whether the replay comes nearer."""
+
+MOST_RUNS: Final = 90
+"""Replays of a log; those of the candidates count."""
+
+MOST_TRIED: Final = 6
+"""Explanations of one way to pass that are replayed, those first that leave fewest orders open."""
+
+SAME: Final = 0.01
+"""Distance from the log within which nothing else is tried."""
+
+STRICT: Final = 0.03
+"""Broken orders below which a site is taken to let nobody pass, and above ten times of which it is
+not even tried."""
+
+MIDDLE: Final = 0.2
+"""Weight of the median in how far a replay is from a log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,216 +90,357 @@ class SiteGuess:
 
     Attributes:
         priority: of jobs.
-        parts: devices of each partition; empty where all share the fleet.
+        parts: nodes of each partition; empty where all share the fleet.
+        nodes: of the fleet.
         per_node: devices of a node.
-        devices: of all nodes.
-        backfill: how jobs pass.
-        most: devices that a user may hold at once.
+        backfill: how jobs pass; None where nobody does.
+        limit: of parties; None without one.
     """
 
-    priority: PriorityGuess
+    priority: Explanation
     parts: Mapping[str, int]
+    nodes: int
     per_node: int
-    devices: int
-    backfill: BackfillRules | None
-    most: float
+    backfill: BackfillRules | None = None
+    limit: PartyLimit | None = None
 
+    @property
+    def fleet(self) -> Fleet:
+        """Its nodes."""
+        return Fleet(nodes=(Nodes(count=self.nodes, devices=self.per_node),))
 
-def fleet_of(guess: SiteGuess) -> Fleet:
-    return Fleet(nodes=(Nodes(count=ceil(guess.devices / guess.per_node), devices=guess.per_node),))
+    def rules(self, jobs: Started, *, printed: bool) -> SiteRules:
+        """Its rules, in Slurm's terms.
 
-
-def rules_of(guess: SiteGuess, jobs: Started) -> SiteRules:
-    told = guess.priority
-    points = (told.age, told.fairshare, abs(told.size), max(told.qualities, default=0.0))
-    scale = LARGEST / (max(points) or 1.0)
-    partitions, first = [], 0
-    for name, devices in guess.parts.items():
-        nodes = devices // guess.per_node
-        partitions.append(Partition(name=name, nodes=((first, first + nodes - 1),)))
-        first += nodes
-    shares = [Association(name=name, shares=each) for name, each in told.shares.accounts.items() if name]
-    shares += [
-        Association(name=name, parent=account, shares=each, is_user=True)
-        for (account, name), each in zip(jobs.users, told.shares.users, strict=True)
-    ]
-    return SiteRules(
-        partitions=tuple(partitions),
-        qualities=tuple(
-            Qos(name=name, priority=each)
-            for name, each in zip(jobs.qualities, told.qualities, strict=True)
+        Args:
+            jobs: whose users and qualities it has.
+            printed: whether weights are those of priorities that the log prints.
+        """
+        point, fit = self.priority
+        points = np.array([0.0, *fit.weights[FIRST_QUALITY:]])
+        points = points - points.min()
+        size, most = float(fit.weights[SIZE]), float(points.max())
+        largest = max(fit.weights[AGE], fit.weights[FAIR_SHARE], abs(size), most)
+        scale = 1.0 if printed or not largest > 0.0 else LARGEST / float(largest)
+        accounts = sorted({account for account, _ in jobs.users})
+        shares = [
+            Association(name=name, shares=SHARES[place])
+            for name, place in zip(accounts, point.accounts, strict=True)
             if name
-        ),
-        associations=tuple(shares),
-        priority=PriorityWeights(
-            age=scale * told.age,
-            fairshare=scale * told.fairshare,
-            size=scale * abs(told.size),
-            small_first=told.size < 0,
-            qos=scale * max(told.qualities, default=0.0),
-            longest_age=told.longest_age,
-            half_life=told.shares.half_life,
-        ),
-        backfill=guess.backfill,
-        limits=(PartyLimit(each=Party.USER, devices=guess.most),) if guess.most < inf else (),
+        ]
+        shares += [
+            Association(name=user, parent=account, shares=SHARES[place], is_user=True)
+            for (account, user), place in zip(jobs.users, point.users, strict=True)
+        ]
+        return SiteRules(
+            partitions=tuple(self._partitions()),
+            qualities=tuple(
+                Qos(name=name, priority=float(each) * scale)
+                for name, each in zip(jobs.qualities, points, strict=True)
+                if name
+            ),
+            associations=tuple(shares),
+            priority=PriorityWeights(
+                age=max(0.0, float(fit.weights[AGE])) * scale,
+                fairshare=max(0.0, float(fit.weights[FAIR_SHARE])) * scale,
+                size=abs(size) * scale,
+                small_first=size < 0.0,
+                qos=most * scale,
+                longest_age=point.longest,
+                half_life=point.half_life,
+            ),
+            backfill=self.backfill,
+            limits=(self.limit,) if self.limit else (),
+        )
+
+    def _partitions(self) -> Iterator[Partition]:
+        first = 0
+        for name, nodes in self.parts.items():
+            yield Partition(name=name, nodes=((first, first + nodes - 1),))
+            first += nodes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InferredSite:
+    """A site whose rules its log told.
+
+    Attributes:
+        log: on the site's clock: its time 0 is a moment at which priorities are worked out.
+        fleet: the nodes.
+        rules: of it.
+        apart: mean difference of a job's replayed waiting from its logged one, over the mean.
+        broken: share of the orders of starts that the priority does not explain.
+        pairs: how many orders there are; priorities that were printed where `printed`.
+        printed: whether the log prints priorities.
+        runs: replays that were made.
+        held: devices at once, the most.
+        ticks: what starts jobs while nothing happens.
+    """
+
+    log: Log
+    fleet: Fleet
+    rules: SiteRules
+    apart: float
+    broken: float
+    pairs: int
+    printed: bool
+    runs: int
+    held: int
+    ticks: Ticks
+
+
+def inferred(
+    log: Log, fleet: Fleet | None = None, *, tell: Callable[[int, int], None] | None = None
+) -> InferredSite:
+    """The rules that a log follows.
+
+    Args:
+        log: of which the begin of jobs is known.
+        fleet: what it ran on; None for as many devices as were held at once.
+        tell: told how many replays are done, and how many there may be.
+
+    Raises:
+        InputError: where no job of the log ever waited, which tells of no rule.
+    """
+    if fleet and len(fleet.nodes) > 1:
+        raise InputError("site.infer reads rules of nodes of one kind; give [fleet] one.")
+    if not any(log.begun.get(job.name, 0.0) > job.arrival for job in log.trace.jobs):
+        raise InputError(
+            f"{log.trace.name}: no job whose begin is known ever waited, and who does not wait"
+            " follows every rule. State the rules in [site] in place of infer."
+        )
+    seen = ticks(started(log.trace.jobs, log.begun, log.priorities))
+    clock = _shifted(log, -seen.phase % PERIOD)
+    search = _Search(clock, seen, fleet, tell or (lambda _done, _most: None))
+    best = search.best()
+    return InferredSite(
+        log=clock,
+        fleet=fleet or best.fleet,
+        rules=best.rules(search.jobs, printed=search.printed),
+        apart=search.apart(best),
+        broken=best.priority.fit.broken,
+        pairs=search.pairs,
+        printed=search.printed,
+        runs=search.runs,
+        held=most_held(search.jobs, np.ones(len(search.jobs.begun), dtype=bool)),
+        ticks=seen,
     )
 
 
-def peak(jobs: Started, mine) -> float:
-    """The most devices that some jobs held at once."""
-    moments = np.concatenate([jobs.ended[mine], jobs.begun[mine]])
-    changes = np.concatenate([-jobs.devices[mine], jobs.devices[mine]])
-    order = np.lexsort((changes, moments))
-    return float(np.cumsum(changes[order]).max())
+def _shifted(log: Log, seconds: float) -> Log:
+    """A log that begins later."""
+    if not seconds:
+        return log
+    jobs = tuple(replace(job, arrival=job.arrival + seconds) for job in log.trace.jobs)
+    return replace(
+        log,
+        trace=replace(log.trace, jobs=jobs),
+        begun={name: begun + seconds for name, begun in log.begun.items()},
+    )
 
 
-INTERVALS = (600.0, 300.0, 120.0, 60.0, 30.0, 15.0, 10.0)
+@dataclass(slots=True)
+class _Search:
+    """Guesses of a site, each replayed once.
 
+    Attributes:
+        log: on the site's clock.
+        seen: what starts jobs while nothing happens.
+        told: the fleet, where it is known.
+        tell: told of replays.
+        jobs: of the log.
+        printed: whether priorities are known.
+        pairs: of jobs that were compared.
+        runs: replays so far.
+    """
 
-def cycles(jobs: Started) -> tuple[float | None, np.ndarray]:
-    """Interval of what starts jobs while nothing happens, and whether each job started otherwise."""
-    events = np.unique(np.concatenate([jobs.arrival, jobs.ended]))
-    quiet = ~np.isin(jobs.begun, events)
-    if not quiet.any():
-        return None, np.ones(len(jobs.begun), dtype=bool)
-    for interval in INTERVALS:
-        phases = np.round(jobs.begun[quiet] % interval)
-        values, counts = np.unique(phases, return_counts=True)
-        if counts.max() >= 0.9 * quiet.sum():
-            phase = values[counts.argmax()]
-            return interval, ~quiet & (jobs.begun % interval != phase)
-    return None, ~quiet
+    log: Log
+    seen: Ticks
+    told: Fleet | None
+    tell: Callable[[int, int], None]
+    jobs: Started = field(init=False)
+    printed: bool = field(init=False)
+    pairs: int = 0
+    runs: int = 0
+    _known: dict[str, float] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.jobs = started(self.log.trace.jobs, self.log.begun, self.log.priorities)
+        told = self.jobs.priority[np.isfinite(self.jobs.priority)]
+        self.printed = len(told) > 0.5 * len(self.jobs.begun) and bool(np.ptp(told))
 
-class Inference:
-    def __init__(self, log: Log, *, per_node: int | None = None, tell=None) -> None:
-        self.log = log
-        self.jobs = started(log.trace.jobs, log.begun)
-        self.places = [p for p, job in enumerate(log.trace.jobs) if job.name in log.begun]
-        self.waits = self.jobs.begun - self.jobs.arrival
-        self.runs = 0
-        self._known = {}
-        self.per_node = per_node
+    def best(self) -> SiteGuess:
+        """The guess whose replay is nearest to the log."""
+        bare = self._bare()
+        found = [*self._with(bare, None)]
+        if self._least(found) > SAME:
+            for limit, kept in self._limits():
+                found += self._with(replace(bare, limit=limit), kept)
+        return self._mended(min(found, key=self.apart))
 
-    def waits_of(self, guess: SiteGuess):
-        conditions = Conditions(site=rules_of(guess, self.jobs))
-        try:
-            begun = run(self.log.trace, fleet_of(guess), "slurm", conditions=conditions).begun
-        except InputError:
-            return None
-        self.runs += 1
-        return np.array(begun)[self.places] - self.jobs.arrival
-
-    def gap(self, guess: SiteGuess) -> float:
+    def apart(self, guess: SiteGuess) -> float:
+        """How far a replay is from the log: of waiting job by job, and of its median."""
         key = repr(guess)
         if key not in self._known:
-            found = self.waits_of(guess)
-            self._known[key] = inf if found is None else self.apart(found)
+            waits = self._replayed(guess)
+            self._known[key] = inf if waits is None else self._distance(waits)
         return self._known[key]
 
-    def apart(self, found) -> float:
-        logged = float(np.median(self.waits))
-        middle = abs(float(np.median(found)) / logged - 1.0) if logged else 0.0
-        return float(np.abs(found - self.waits).mean() / self.waits.mean()) + 0.2 * min(1.0, middle)
+    def _replayed(self, guess: SiteGuess) -> Numbers | None:
+        rules = guess.rules(self.jobs, printed=self.printed)
+        self.runs += 1
+        self.tell(self.runs, MOST_RUNS)
+        try:
+            outcomes = run(
+                self.log.trace,
+                self.told or guess.fleet,
+                "slurm",
+                conditions=Conditions(site=rules),
+            )
+        except InputError:
+            return None  # some job finds no room on such nodes, or under such a limit
+        known = [job.name in self.log.begun for job in self.log.trace.jobs]
+        found: Numbers = np.array(outcomes.begun)[known] - self.jobs.arrival
+        return found
 
-    def parts(self) -> tuple[Mapping[str, int], int, int]:
-        jobs = self.jobs
-        per_node = self.per_node or 1
-        peaks = {
-            name: int(peak(jobs, jobs.group == place)) for place, name in enumerate(jobs.groups)
+    def _distance(self, waits: Numbers) -> float:
+        logged = self.jobs.begun - self.jobs.arrival
+        middle, usual = float(np.median(logged)), float(logged.mean())
+        off = abs(float(np.median(waits)) - middle) / (middle or usual)
+        return float(np.abs(waits - logged).mean()) / usual + MIDDLE * min(1.0, off)
+
+    def _least(self, guesses: Sequence[SiteGuess]) -> float:
+        return min((self.apart(each) for each in guesses), default=inf)
+
+    def _bare(self) -> SiteGuess:
+        """Partitions and nodes as they were held; the priority is still to be found."""
+        jobs, per_node = self.jobs, self._per_node()
+        equal = Explanation.nothing(jobs)
+        held = {
+            name: ceil(most_held(jobs, jobs.group == place) / per_node)
+            for place, name in enumerate(jobs.groups)
         }
-        whole = int(peak(jobs, np.ones(len(jobs.begun), dtype=bool)))
-        def up(devices): return ceil(devices / per_node) * per_node
-        if len(peaks) > 1 and max(peaks.values()) < whole:
-            parts = {name: up(each) for name, each in peaks.items()}
-            return parts, per_node, sum(parts.values())
-        return {}, per_node, up(whole)
+        whole = ceil(most_held(jobs, np.ones(len(jobs.begun), dtype=bool)) / per_node)
+        nodes = self.told.nodes[0].count if self.told else max(whole, 1)
+        # Partitions that together never held more than one of them alone share their nodes.
+        apart = len(held) > 1 and max(held.values()) < whole
+        if apart and not self.told:
+            nodes = sum(held.values())
+        apart = apart and sum(held.values()) <= nodes
+        if apart:  # what nobody held belongs to the largest
+            held[max(held, key=held.__getitem__)] += nodes - sum(held.values())
+        return SiteGuess(
+            priority=equal, parts=held if apart else {}, nodes=nodes, per_node=per_node
+        )
 
-    def infer(self) -> SiteGuess:
+    def _per_node(self) -> int:
+        if self.told:
+            return self.told.nodes[0].devices
+        sizes = {job.name: job.devices for job in self.log.trace.jobs}
+        return max((ceil(sizes[name] / nodes) for name, nodes in self.log.nodes.items()), default=1)
+
+    def _with(self, bare: SiteGuess, kept: Kept | None) -> Iterator[SiteGuess]:
+        """Guesses of how jobs pass, and of the priorities that explain it then."""
+        interval = self.seen.interval
+        none = self._explained(bare, np.ones(len(self.jobs.begun), dtype=bool), kept)
+        broken = min(each.fit.broken for each in none)
+        if interval is None or interval >= PERIOD:
+            if broken < 10.0 * STRICT:
+                yield from self._tried([bare], none)
+            if broken < STRICT:
+                return
+        fills = [BackfillRules(interval=interval or 30.0, reserves=each) for each in RESERVES]
+        passing = [replace(bare, backfill=each) for each in fills]
+        yield from self._tried(passing, self._explained(bare, self.seen.main, kept))
+
+    def _tried(
+        self, ways: Sequence[SiteGuess], explained: Sequence[Explanation]
+    ) -> Iterator[SiteGuess]:
+        """The way to pass, and the size of nodes, that fit the first explanation; then others."""
+        first, *others = explained
+        sized = [other for way in ways for other in self._resized(replace(way, priority=first))]
+        best = min(sized, key=self.apart)
+        yield best
+        yield from (replace(best, priority=each) for each in others)
+
+    def _explained(
+        self, bare: SiteGuess, strict: np.ndarray, kept: Kept | None
+    ) -> Sequence[Explanation]:
+        factors = Factors(period=PERIOD, nodes=bare.nodes, per_node=bare.per_node)
+        evidence: PriorityEvidence
+        if self.printed:
+            evidence = PrintedEvidence(self.jobs, factors)
+            self.pairs = int(np.isfinite(self.jobs.priority).sum())
+        else:
+            pairs = start_pairs(self.jobs, strict, kept)
+            if not len(pairs.first):
+                return [bare.priority]
+            evidence = OrderEvidence(self.jobs, pairs, factors)
+            self.pairs = max(self.pairs, len(pairs.first))
+        found = explanations(evidence, self.jobs)
+        return sorted(found, key=lambda each: each.fit.broken)[:MOST_TRIED]
+
+    def _limits(self) -> Iterator[tuple[PartyLimit, Kept]]:
+        """Limits that several users met exactly."""
         jobs = self.jobs
-        parts, per_node, devices = self.parts()
-        interval, main = cycles(jobs)
-        held = [peak(jobs, jobs.user == place) for place in range(len(jobs.users))]
-        caps = [inf]
-        top = max(held)
-        if top < max(parts.values(), default=devices) and sum(each == top for each in held) > 1:
-            caps.append(top)
-        guesses, least = [], 1.0
-        for cap in caps:
-            for fills in (False, True):
-                if not fills and interval is not None and interval < PERIOD:
-                    continue
-                if fills and least < 0.03:
-                    continue
-                strict = main if fills else np.ones(len(main), dtype=bool)
-                found = pairs(jobs, strict, cap)
-                learner = Learner(jobs, found, devices=devices, per_node=per_node, nodes=ceil(devices / per_node), period=PERIOD)
-                learned = learner.learn()
-                if not fills:
-                    least = min(least, *(each.broken for each in learned))
-                    if least > 0.3: continue
-                learned.sort(key=lambda each: each.broken)
-                for priority in learned[:6]:
-                    base = SiteGuess(priority=priority, parts=parts, per_node=per_node, devices=devices, backfill=None, most=cap)
-                    if not fills:
-                        guesses.append(base)
-                        continue
-                    for reserves in (0, 1, 3):
-                        guesses.append(replace(base, backfill=BackfillRules(interval=interval or 30.0, reserves=reserves)))
-        guesses.sort(key=self.gap)
-        self.first = [(self.gap(g), g.backfill and g.backfill.reserves, g.most, g.priority.broken) for g in guesses[:3]]
-        return self.polish(guesses[0])
+        held = [most_held(jobs, jobs.user == place) for place in range(len(jobs.users))]
+        most = max(held)
+        if held.count(most) > 1:
+            yield PartyLimit(each=Party.USER, devices=most), Kept(jobs.user, most)
 
-    def polish(self, best: SiteGuess, most: int = 80) -> SiteGuess:
-        for _ in range(4):
-            before = self.gap(best)
-            for other in self.moves(best):
-                pass
-            names = MOVES
-            for move in names:
-                for other in move(best):
-                    if self.gap(best) == 0.0 or self.runs > most:
+    def _resized(self, guess: SiteGuess) -> Iterator[SiteGuess]:
+        """The same devices in nodes of each size, where nobody tells it."""
+        if self.told or self.log.nodes:
+            yield guess
+            return
+        for size in SIZES:
+            parts = {name: nodes // size for name, nodes in guess.parts.items()}
+            even = all(nodes % size == 0 for nodes in (guess.nodes, *guess.parts.values()))
+            if even:
+                yield replace(guess, per_node=size, nodes=guess.nodes // size, parts=parts)
+
+    def _mended(self, best: SiteGuess) -> SiteGuess:
+        """The guess after small steps, each of which brings its replay nearer."""
+        while True:
+            before = self.apart(best)
+            for steps in (_fills, _weights, _times):
+                for other in steps(best):
+                    if self.apart(best) < SAME or self.runs >= MOST_RUNS:
                         return best
-                    if self.gap(other) < self.gap(best) - 1e-4:
-                        best = other
-            if before - self.gap(best) < 1e-3:
-                break
-        return best
-
-    def moves(self, best):
-        return ()
+                    best = min(best, other, key=self.apart)
+            if not self.apart(best) < before:
+                return best
 
 
-def weights_of(best):
-    p = best.priority
-    for name in ("age", "fairshare", "size"):
-        for step in (0.0, 0.5, 0.8, 1.25, 2.0):
-            yield replace(best, priority=replace(p, **{name: step * getattr(p, name)}))
-    for place in range(len(p.qualities)):
-        for step in (0.0, 0.5, 0.8, 1.25, 2.0):
-            q = list(p.qualities); q[place] *= step
-            yield replace(best, priority=replace(p, qualities=tuple(q)))
+def _fills(guess: SiteGuess) -> Iterator[SiteGuess]:
+    if guess.backfill is not None:
+        for depth in DEPTHS:
+            yield replace(guess, backfill=replace(guess.backfill, depth=depth))
+        for reserves in (2, 5, 10):
+            yield replace(guess, backfill=replace(guess.backfill, reserves=reserves))
 
-def fills_of(best):
-    if best.backfill is None:
+
+def _weights(guess: SiteGuess) -> Iterator[SiteGuess]:
+    fit = guess.priority.fit
+    for place in np.flatnonzero(fit.weights).tolist():
+        for step in STEPS:
+            weights = fit.weights.copy()
+            weights[place] *= step
+            other = guess.priority._replace(fit=fit._replace(weights=weights))
+            yield replace(guess, priority=other)
+
+
+def _times(guess: SiteGuess) -> Iterator[SiteGuess]:
+    point, fit = guess.priority
+    if fit.weights[FAIR_SHARE] <= 0.0:
         return
-    for depth in (10, 20, 50, 100, 500):
-        yield replace(best, backfill=replace(best.backfill, depth=depth))
-    for reserves in (0, 1, 2, 3, 5, 10):
-        yield replace(best, backfill=replace(best.backfill, reserves=reserves))
-
-def shares_of(best):
-    p = best.priority
-    s = p.shares
-    if not p.fairshare: return
-    for step in (0.5, 0.7, 1.4, 2.0):
-        yield replace(best, priority=replace(p, shares=replace(s, half_life=step*s.half_life)))
-    for name in s.accounts:
-        for step in (0.5, 0.8, 1.25, 2.0):
-            yield replace(best, priority=replace(p, shares=replace(s, accounts={**s.accounts, name: step*s.accounts[name]})))
-    for place in range(len(s.users)):
-        for step in (0.5, 0.8, 1.25, 2.0):
-            u = list(s.users); u[place] *= step
-            yield replace(best, priority=replace(p, shares=replace(s, users=tuple(u))))
-
-MOVES = (fills_of, weights_of, shares_of)
+    for step in STEPS:
+        there = point._replace(half_life=step * point.half_life)
+        yield replace(guess, priority=guess.priority._replace(point=there))
+    for field_name in ("accounts", "users"):
+        places = getattr(point, field_name)
+        for each in range(len(places)):
+            for step_places in (-2, 2):
+                moved = min(max(places[each] + step_places, 0), len(SHARES) - 1)
+                there = point._replace(**{field_name: (*places[:each], moved, *places[each + 1 :])})
+                yield replace(guess, priority=guess.priority._replace(point=there))

@@ -15,9 +15,18 @@ from typing import Final
 from foretrain.ensemble.result import SharedInput
 from foretrain.jobs.result import Capacity, LoadPoint, ModelCurve, PartyResult, Simulated, Span
 from foretrain.measured.queue_study import Drawn, QueueStudy
+from foretrain.measured.site import InferredRules
 from foretrain.search.report.ranking import plan_columns
 from foretrain.show.charts import Lines, PlotAxis, Ticks, distribution, growth, lines, scaling
-from foretrain.show.report import AnswerReport, Block, Drawing, Note, Paper, ReportSection
+from foretrain.show.report import (
+    AnswerReport,
+    Block,
+    Drawing,
+    Note,
+    Paper,
+    ReportSection,
+    Verbatim,
+)
 from foretrain.show.table import Column, Table, table
 from foretrain.show.words import count, per_second, percent, sentences, written
 from foretrain.units import SECONDS
@@ -127,6 +136,17 @@ def simulate_report(study: QueueStudy, answer: Simulated) -> AnswerReport:
 def _sections(study: QueueStudy, answer: Simulated) -> Iterator[ReportSection]:
     replayed = table(answer.replays, "policy", "simulated", "logged", "gap", legend=True)
     yield ReportSection(name="replay", title="The log beside its simulation", body=(replayed,))
+    if answer.inferred:
+        yield ReportSection(
+            name="inferred",
+            title="The rules that the log follows",
+            body=(rules_table(answer.inferred),),
+        )
+        yield ReportSection(
+            name="stated",
+            title="The same rules as sections of a study",
+            body=(Paper(Verbatim(answer.inferred.written)),),
+        )
     models = study.jobs.models if isinstance(study.jobs, Drawn) else ()
     for model, curve in zip(models, answer.curves, strict=True):
         plan = curve.asked.plan
@@ -147,6 +167,16 @@ def _sections(study: QueueStudy, answer: Simulated) -> Iterator[ReportSection]:
         yield ReportSection(name="capacity", title=asked, body=(capacity_table(answer.capacity),))
     follows: tuple[Block, ...] = (*answer.findings, Note(speed(answer)))
     yield ReportSection(name="findings", title="What follows", body=follows)
+
+
+def rules_table(told: InferredRules) -> Table:
+    """The rules that a log follows, and what speaks for each."""
+    return table(
+        told.rules,
+        (Column(name="rule"), lambda each: each.rule),
+        (Column(name="as the log has it"), lambda each: each.value),
+        (Column(name="what tells it"), lambda each: each.evidence),
+    )
 
 
 def responses(point: LoadPoint) -> Table:

@@ -8,6 +8,7 @@ from typing import Final
 
 from foretrain.ensemble.result import SharedInput
 from foretrain.measured.job import LeftOut
+from foretrain.measured.site import InferredRules
 from foretrain.plan.plan import Plan
 from foretrain.show.table import label, labelled
 from foretrain.show.words import per_second, percent, span, whole
@@ -363,6 +364,7 @@ class Simulated:
         left_out: entries of the log that are not simulated, the most frequent reason first.
         capacity: what a target needs; None where the study has none.
         findings: what follows, in words.
+        inferred: the rules that the log follows, where they were asked for.
         jobs_per_second: simulated jobs per CPU second.
     """
 
@@ -377,3 +379,4 @@ class Simulated:
     capacity: Capacity | None
     findings: tuple[str, ...]
     jobs_per_second: float
+    inferred: InferredRules | None = None

@@ -14,10 +14,26 @@ from foretrain.cluster.mixed import Fleet
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
 from foretrain.jobs.admission import that_fit
-from foretrain.jobs.case import CaseEngine, CaseResult, Keeps, QueueCase, run_case
-from foretrain.jobs.curves import curve_of, throughput
-from foretrain.jobs.findings import findings, of_log, of_replays, of_wishes
+from foretrain.jobs.case import (
+    CaseEngine,
+    CaseResult,
+    Keeps,
+    QueueCase,
+    curve_of,
+    run_case,
+    throughput,
+)
+from foretrain.jobs.findings import (
+    as_study,
+    findings,
+    of_inferred,
+    of_log,
+    of_replays,
+    of_wishes,
+    rules_told,
+)
 from foretrain.jobs.generator import JobKind
+from foretrain.jobs.inferred import inferred
 from foretrain.jobs.policies.table import POLICIES as TABLE
 from foretrain.jobs.policies.table import named
 from foretrain.jobs.replay import POLICIES, replay, replayable
@@ -40,7 +56,7 @@ from foretrain.measured.queue_study import (
     Target,
     TargetQuantity,
 )
-from foretrain.measured.site import SiteRules
+from foretrain.measured.site import InferredRules, SiteRules
 from foretrain.show.document import fingerprint
 from foretrain.study.coefficients import DEFAULT
 
@@ -196,6 +212,15 @@ def simulate(
     tell = progress or (lambda _what, _done, _all: None)
     if isinstance(study.jobs, Log):
         study = replace(study, jobs=that_fit(study.jobs, study.fleet))
+    site = None
+    if study.infer_rules and isinstance(study.jobs, Log):
+        site = inferred(
+            study.jobs,
+            None if study.infer_fleet else study.fleet,
+            tell=lambda done, most: tell("replays", done, most),
+        )
+        stated = replace(study.conditions, site=site.rules)
+        study = replace(study, jobs=site.log, fleet=site.fleet, conditions=stated)
     curves = _curves(study, coefficients, tell)
     kinds = tuple(
         JobKind(
@@ -217,9 +242,17 @@ def simulate(
         *(of_log(log) if log else ()),
         *of_wishes(log.trace.jobs if log else (), study.policies),
         *of_replays(answer.replays),
+        *(of_inferred(site) if site else ()),
         *findings(answer.points, curves, enough),
     )
-    return replace(answer, capacity=enough, findings=told)
+    return replace(
+        answer,
+        capacity=enough,
+        findings=told,
+        inferred=InferredRules(rules=rules_told(site), apart=site.apart, written=as_study(site))
+        if site
+        else None,
+    )
 
 
 def _models(study: QueueStudy) -> Sequence[JobModel]:

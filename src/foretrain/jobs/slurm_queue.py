@@ -252,9 +252,7 @@ class Queue:
 
     def roomy(self, pool: NodePool) -> frozenset[Need]:
         """What of that which pending jobs need is there now."""
-        return frozenset(
-            need for need in self.needs if pool.has(need[0], need[1], among=need[2])
-        )
+        return frozenset(need for need in self.needs if pool.has(need[0], need[1], among=need[2]))
 
     def first(self, now: float, count: float = inf) -> Sequence[Pending]:
         """The first jobs, by their priorities of the present period.

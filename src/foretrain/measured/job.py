@@ -239,12 +239,16 @@ class Log:
         left_out: entries that are no such jobs.
         resubmitted: jobs of the trace that an earlier entry of the same name precedes, such as
             runs of a job that was requeued.
+        priorities: the last that the scheduler gave, by the job's name; without those not told.
+        nodes: on how many each lay, likewise.
     """
 
     trace: Trace
     begun: Mapping[str, float] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
     resubmitted: int = 0
+    priorities: Mapping[str, float] = field(default_factory=dict)
+    nodes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def running(self) -> int:

@@ -206,6 +206,8 @@ class QueueStudy:
         restart: seconds that a start after an interruption takes, for jobs that say none.
         policy: under which a trace's cluster ran, for a replay; None to find out.
         target: a response or waiting time to be kept; None without one.
+        infer_rules: whether the rules of the site are those that the log follows.
+        infer_fleet: whether the nodes are too; until then `fleet` is only large enough.
         assumed: in words, every default that a reader filled in.
     """
 
@@ -219,6 +221,8 @@ class QueueStudy:
     restart: float = 0.0
     policy: str | None = None
     target: Target | None = None
+    infer_rules: bool = False
+    infer_fleet: bool = False
     assumed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -226,6 +230,8 @@ class QueueStudy:
             raise InputError(f"QueueStudy.warm_up must be a share below 1, got {self.warm_up}.")
         if not self.restart >= 0:
             raise InputError(f"QueueStudy.restart must be at least 0 s, got {self.restart}.")
+        if isinstance(self.jobs, Drawn) and (self.infer_rules or self.infer_fleet):
+            raise InputError("QueueStudy.infer_rules needs a log; drawn jobs follow no rules.")
         if isinstance(self.jobs, Drawn) and not self.loads:
             raise InputError("QueueStudy.loads is empty; drawn jobs need a load, such as 0.8.")
         if len(self.loads) > MOST_LOADS:

@@ -314,6 +314,37 @@ class SiteRules:
         yield from _of_tree(self.associations)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InferredRule:
+    """A rule that a log follows.
+
+    Attributes:
+        rule: what it is about.
+        value: what it says.
+        evidence: what in the log speaks for it.
+    """
+
+    rule: str
+    value: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InferredRules:
+    """What a log tells of its site.
+
+    Attributes:
+        rules: with their evidence.
+        apart: how far the replay is from the log: mean difference of waiting over its mean, and a
+            fifth of the relative difference of the median.
+        written: the sections of a study that state them.
+    """
+
+    rules: tuple[InferredRule, ...]
+    apart: float
+    written: str
+
+
 def _of_tree(associations: Sequence[Association]) -> Iterator[str]:
     """What is wrong with a tree of shares, in words."""
     above = {each.name: each.parent for each in associations if not each.is_user}

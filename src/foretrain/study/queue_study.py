@@ -33,13 +33,21 @@ from foretrain.study.own_entries import with_entries
 from foretrain.study.problems import Problems, check_sections, validated
 from foretrain.study.site import OutageSection, read_site
 from foretrain.study.traces.read import read_log
-from foretrain.units import DOLLARS_PER_SECOND, SECONDS, SHARE
+from foretrain.units import DOLLARS_PER_SECOND, SECONDS, SHARE, as_written
 
 SECTIONS: Final = ("cluster", "fleet", "jobs", "simulation", "site")
 
 NO_FLEET: Final = (
     "is missing. Say what the jobs share: [fleet] with nodes and devices, or [cluster] with a name"
     " of the catalogue and nodes."
+)
+INFERRED: Final = "is stated, and infer asks the log for it. Leave one of them out."
+BESIDE_INFER: Final = frozenset({"infer", "kill", "over_limit"})
+"""Keys of [site] that a log does not tell."""
+
+NO_LOG: Final = (
+    "asks for rules that jobs followed, and these are drawn. Name a log by jobs.trace, or state the"
+    " rules."
 )
 TWO_FLEETS: Final = "stands beside [cluster]. Both say what jobs share; keep one."
 NO_JOBS: Final = "is missing. Name a trace, or write draw = 5000 for as many drawn jobs."
@@ -193,7 +201,9 @@ class _QueueReader:
         """The study; raises an InputError with every problem."""
         check_sections(self.document, SECTIONS, self.problems, beside=(OWN_ENTRIES,))
         cluster = None
-        if ("cluster" in self.document) == ("fleet" in self.document):
+        infers = self._infers()
+        fleetless = infers and not {"cluster", "fleet"} & self.document.keys()
+        if not fleetless and ("cluster" in self.document) == ("fleet" in self.document):
             self.problems.add("fleet", TWO_FLEETS if "fleet" in self.document else NO_FLEET)
         if "cluster" in self.document:
             cluster = read_cluster(dict(self.document["cluster"]), self.problems, self.folder)
@@ -207,7 +217,12 @@ class _QueueReader:
         if section and (section.trace is None) != (section.draw is None):
             self._unused(traced=section.trace is not None)
         target = self._asked(how) if how else None
+        if infers and jobs and not isinstance(jobs, Log):
+            self.problems.add("site.infer", NO_LOG)
         self.problems.check()
+        if fleetless and isinstance(jobs, Log):
+            together = sum(job.devices for job in jobs.trace.jobs)
+            fleet = Fleet(nodes=(Nodes(count=together, devices=1),))
         assert fleet
         assert section
         assert how
@@ -217,7 +232,10 @@ class _QueueReader:
             if site is None:
                 return study
             rules, grace = site
-            return replace(study, conditions=replace(study.conditions, site=rules, grace=grace))
+            stated = replace(study.conditions, site=rules, grace=grace)
+            return replace(
+                study, conditions=stated, infer_rules=infers, infer_fleet=bool(fleetless)
+            )
         self.problems.check()
         raise AssertionError("a study that was refused has a problem")
 
@@ -226,7 +244,20 @@ class _QueueReader:
         written = self.document.get("site")
         if written is None or self.problems.table(written, "site") is None:
             return None
-        return read_site(written, self.problems, folder=self.folder)
+        if self._infers():
+            for key in sorted(written.keys() - BESIDE_INFER):
+                self.problems.add(f"site.{key}", INFERRED)
+        told = {key: value for key, value in written.items() if key != "infer"}
+        return read_site(told, self.problems, folder=self.folder)
+
+    def _infers(self) -> bool:
+        """Whether the site's rules are those that its log follows."""
+        written = self.document.get("site")
+        asked = written.get("infer", False) if isinstance(written, dict) else False
+        if not isinstance(asked, bool):
+            self.problems.add("site.infer", f"is {as_written(asked)}. Write true or false.")
+            return False
+        return asked
 
     def _unused(self, *, traced: bool) -> None:
         """Note keys that say nothing of jobs as these are."""
@@ -295,7 +326,8 @@ class _QueueReader:
             except ForetrainError as error:
                 self.problems.add("jobs.trace", str(error))
                 return None
-            return self._of_kinds(log, fleet if cluster is None else None) if fleet else log
+            lost = fleet is None and not self._infers()
+            return log if lost else self._of_kinds(log, fleet if cluster is None else None)
         if section.draw is None:
             return None  # what was written instead is noted
         names = [each.name for each in section.models]

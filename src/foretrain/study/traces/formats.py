@@ -286,6 +286,9 @@ PAI = Format(
 DEVICES = re.compile(r"gres/gpu(?::([\w.-]+))?=(\d+)")
 """Devices among the resources of a job, of a kind or of all kinds together."""
 
+ON_NODES = re.compile(r"(?:^|,)node=(\d+)")
+"""Nodes among them."""
+
 
 def sacct_job(row: Row) -> Record:
     """A job of a row that sacct prints."""
@@ -298,6 +301,8 @@ def sacct_job(row: Row) -> Record:
         raise NotAJob("hold no device")
     if not row.has("Start"):
         raise NotAJob(NEVER_RAN)
+    lay = ON_NODES.search(row.text("AllocTRES"))
+    nodes = int(lay[1]) if lay else row.count("NNodes") if row.has("NNodes") else 0
     limited = row.has("Timelimit") and row.text("Timelimit") not in {"UNLIMITED", "Partition_Limit"}
     return Record(
         line=row.line,
@@ -313,6 +318,8 @@ def sacct_job(row: Row) -> Record:
         qos=row.text("QOS"),
         group=row.text("Partition"),
         kinds=tuple(sorted(found)),
+        priority=row.number("Priority") if row.has("Priority") else None,
+        nodes=nodes,
     )
 
 
@@ -320,7 +327,7 @@ SACCT = Format(
     says="what sacct --parsable2 prints: JobID, Submit, Start, Elapsed, State, AllocTRES",
     columns=(
         "JobID", "User", "Account", "QOS", "Partition", "Submit", "Start", "Elapsed", "ElapsedRaw",
-        "Timelimit", "State", "AllocTRES",
+        "Timelimit", "State", "AllocTRES", "NNodes", "Priority",
     ),
     needs=("JobID", "Submit", "Start", "State", "AllocTRES"),
     record=sacct_job,

@@ -60,6 +60,8 @@ class Record:
         qos: its quality of service.
         group: its virtual cluster, partition or queue.
         kinds: of devices.
+        priority: the last that the scheduler gave it; None if not known.
+        nodes: on how many it lay; 0 if not known.
     """
 
     line: int
@@ -76,6 +78,8 @@ class Record:
     qos: str = ""
     group: str = ""
     kinds: tuple[str, ...] = ()
+    priority: float | None = None
+    nodes: int = 0
 
     @property
     def since(self) -> float:
@@ -159,6 +163,8 @@ def log_of(
         begun={each.name: each.begun - first for each in named if each.begun is not None},
         left_out=remainder.left_out(),
         resubmitted=len(sound) - len({each.name for each in sound}),
+        priorities={each.name: each.priority for each in named if each.priority is not None},
+        nodes={each.name: each.nodes for each in named if each.nodes},
     )
 
 
