@@ -161,7 +161,7 @@ def tree_apart(random: Random) -> str:
     """How a random fair tree is ranked otherwise; empty where it is not."""
     accounts = {name: random.randint(0, 3) for name in "ABC"[: random.randint(1, 3)]}
     users = {
-        user: (random.choice(list(accounts)), random.randint(0, 3))
+        user: (random.choice([*accounts, ""]), random.randint(0, 3))
         for user in "uvwxyz"[: random.randint(1, 6)]
     }
     shares = Shares(accounts, users)

@@ -134,14 +134,20 @@ def conservative(jobs: Sequence[Request], devices: int) -> Course:  # noqa: C901
 
 
 class Shares(NamedTuple):
-    """A fair tree of two levels: accounts with shares, and users with an account and shares."""
+    """A fair tree of two levels: accounts with shares, and users with an account and shares.
+
+    Users whose account is empty stand beside the accounts.
+    """
 
     accounts: Mapping[str, int]
     users: Mapping[str, tuple[str, int]]
 
 
 def fair_tree(shares: Shares, usage: Mapping[str, float]) -> Mapping[str, float]:
-    """Rank over number of each user: accounts by share over usage, in them users likewise."""
+    """Rank over number of each user: accounts by share over usage, in them users likewise.
+
+    A user beside accounts that is equal to some of them shares the rank of their best user.
+    """
     by_account = {
         name: sum(usage[user] for user, (mine, _) in shares.users.items() if mine == name)
         for name in shares.accounts
@@ -150,20 +156,27 @@ def fair_tree(shares: Shares, usage: Mapping[str, float]) -> Mapping[str, float]
     def level(part: float, used: float, of: float) -> float:
         return 0.0 if not part else inf if not used else part / (used / of)
 
-    total, of = sum(shares.accounts.values()), sum(by_account.values())
+    alone = {user: s for user, (where, s) in shares.users.items() if not where}
+    total = sum(shares.accounts.values()) + sum(alone.values())
+    of = sum(by_account.values()) + sum(usage[user] for user in alone)
+    beside: dict[float, list[str]] = {}
+    for user, share in alone.items():
+        beside.setdefault(level(share / (total or 1), usage[user], of), []).append(user)
     merged: dict[float, list[str]] = {}
     for name, share in shares.accounts.items():
         merged.setdefault(level(share / (total or 1), by_account[name], of), []).append(name)
     line: list[list[str]] = []
-    for due in sorted(merged, reverse=True):
+    for due in sorted({*merged, *beside}, reverse=True):
         ties: dict[float, list[str]] = {}
-        for name in merged[due]:
+        for name in merged.get(due, ()):
             mine = [(user, s) for user, (where, s) in shares.users.items() if where == name]
             whole = sum(s for _, s in mine)
             for user, s in mine:
                 key = level(s / (whole or 1), usage[user], by_account[name])
                 ties.setdefault(key, []).append(user)
-        line += [ties[key] for key in sorted(ties, reverse=True)]
+        inner = [ties[key] for key in sorted(ties, reverse=True)] or [[]]
+        inner[0] = inner[0] + beside.get(due, [])
+        line += filter(None, inner)
     found, rank = dict[str, float](), len(shares.users)
     for users in line:
         found.update(dict.fromkeys(users, rank / len(shares.users)))

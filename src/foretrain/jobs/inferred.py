@@ -38,6 +38,7 @@ from foretrain.jobs.start_orders import (
     Started,
     Ticks,
     most_held,
+    shared_most,
     start_pairs,
     started,
     ticks,
@@ -46,7 +47,6 @@ from foretrain.measured.job import Log
 from foretrain.measured.limit import Party, PartyLimit
 from foretrain.measured.queue_study import Conditions
 from foretrain.measured.site import (
-    Association,
     BackfillRules,
     Partition,
     PriorityWeights,
@@ -67,10 +67,10 @@ DEPTHS: Final = (500, 100, 50, 20, 10)
 STEPS: Final = (0.5, 0.8, 1.25, 2.0)
 """By which a weight or a half-life is multiplied to see whether the replay comes nearer."""
 
-MOST_RUNS: Final = 90
+MOST_RUNS: Final = 140
 """Replays of a log; those of the candidates count."""
 
-MOST_TRIED: Final = 6
+MOST_TRIED: Final = 9
 """Explanations of one way to pass that are replayed, those first that leave fewest orders open."""
 
 SAME: Final = 0.01
@@ -122,16 +122,7 @@ class SiteGuess:
         size, most = float(fit.weights[SIZE]), float(points.max())
         largest = max(fit.weights[AGE], fit.weights[FAIR_SHARE], abs(size), most)
         scale = 1.0 if printed or not largest > 0.0 else LARGEST / float(largest)
-        accounts = sorted({account for account, _ in jobs.users})
-        shares = [
-            Association(name=name, shares=SHARES[place])
-            for name, place in zip(accounts, point.accounts, strict=True)
-            if name
-        ]
-        shares += [
-            Association(name=user, parent=account, shares=SHARES[place], is_user=True)
-            for (account, user), place in zip(jobs.users, point.users, strict=True)
-        ]
+        shares = [*point.associations(jobs)]
         return SiteRules(
             partitions=tuple(self._partitions()),
             qualities=tuple(
@@ -210,7 +201,7 @@ def inferred(
             " follows every rule. State the rules in [site] in place of infer."
         )
     seen = ticks(started(log.trace.jobs, log.begun, log.priorities))
-    clock = _shifted(log, -seen.phase % PERIOD)
+    clock = log.later(-seen.phase % PERIOD)
     search = _Search(clock, seen, fleet, tell or (lambda _done, _most: None))
     best = search.best()
     return InferredSite(
@@ -224,18 +215,6 @@ def inferred(
         runs=search.runs,
         held=most_held(search.jobs, np.ones(len(search.jobs.begun), dtype=bool)),
         ticks=seen,
-    )
-
-
-def _shifted(log: Log, seconds: float) -> Log:
-    """A log that begins later."""
-    if not seconds:
-        return log
-    jobs = tuple(replace(job, arrival=job.arrival + seconds) for job in log.trace.jobs)
-    return replace(
-        log,
-        trace=replace(log.trace, jobs=jobs),
-        begun={name: begun + seconds for name, begun in log.begun.items()},
     )
 
 
@@ -383,9 +362,8 @@ class _Search:
     def _limits(self) -> Iterator[tuple[PartyLimit, Kept]]:
         """Limits that several users met exactly."""
         jobs = self.jobs
-        held = [most_held(jobs, jobs.user == place) for place in range(len(jobs.users))]
-        most = max(held)
-        if held.count(most) > 1:
+        most = shared_most(jobs, jobs.user)
+        if most is not None:
             yield PartyLimit(each=Party.USER, devices=most), Kept(jobs.user, most)
 
     def _resized(self, guess: SiteGuess) -> Iterator[SiteGuess]:

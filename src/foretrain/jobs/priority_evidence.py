@@ -39,7 +39,7 @@ TIE: Final = 2.0
 STEPS: Final = 25
 """Of Newton's method; from a near fit it takes three."""
 
-CONVERGED: Final = 1e-6
+CONVERGED: Final = 1e-5
 """Loss below whose change a fit is taken."""
 
 SAMPLE: Final = 1_500
@@ -48,11 +48,20 @@ SAMPLE: Final = 1_500
 AGES: Final = (6 * HOUR, DAY, 3 * DAY, 7 * DAY, 14 * DAY, 30 * DAY)
 """Ages from which on jobs may grow no older that are tried."""
 
-HALF_LIVES: Final = (HOUR, 6 * HOUR, DAY, 3 * DAY, 7 * DAY, 14 * DAY, 30 * DAY)
-"""Half-lives of usage from which a search begins."""
+HALF_LIVES: Final = (
+    *(hours * HOUR for hours in (1, 2, 3, 4, 6, 8, 12, 18)),
+    *(days * DAY for days in (1, 1.5, 2, 3, 4, 5, 7, 10, 14, 21, 30)),
+)
+"""Half-lives of usage that are tried: administrators write round ones."""
+
+BEGINNINGS: Final = (HOUR, 6 * HOUR, DAY, 3 * DAY, 7 * DAY, 14 * DAY, 30 * DAY)
+"""Those from which a search begins."""
 
 ENOUGH: Final = 0.002
 """Share of broken orders below which nobody looks for shares."""
+
+ENDS: Final = 2
+"""Of the searches, how many are gone on with to the end."""
 
 AGE, FAIR_SHARE, SIZE, FIRST_QUALITY = range(4)
 """Places of weights; qualities after the first follow."""
@@ -296,15 +305,15 @@ def explanations(evidence: PriorityEvidence, jobs: Started) -> Sequence[Explanat
     quick = evidence.sample(random)
     tries = [
         annealed(quick, start._replace(half_life=half_life), random, tries=150, heat=0.05)
-        for half_life in HALF_LIVES
+        for half_life in BEGINNINGS
     ]
     for more, heat, left in ((500, 0.03, 5), (700, 0.005, 3)):
         tries = sorted(tries, key=lambda each: each.fit.loss)[:left]
         tries = [annealed(quick, each.point, random, tries=more, heat=heat) for each in tries]
-    best = min(tries, key=lambda each: each.fit.loss)
-    best = annealed(quick, best.point, random, tries=600, heat=0.002, times=True)
-    best = annealed(evidence, best.point, random, tries=200, heat=0.0005, times=True)
-    found += _sparser(evidence, best.point, ())
+    for each in sorted(tries, key=lambda each: each.fit.loss)[:ENDS]:
+        best = annealed(quick, each.point, random, tries=700, heat=0.002, times=True)
+        best = annealed(evidence, best.point, random, tries=200, heat=0.0005, times=True)
+        found += _sparser(evidence, best.point, ())
     return found
 
 
@@ -357,7 +366,8 @@ def _moved(point: SharePoint, random: Generator, *, times: bool) -> SharePoint:
     if chance < 0.1:
         return point._replace(longest=AGES[int(random.integers(len(AGES)))])
     if times and chance < 0.3:
-        return point._replace(half_life=point.half_life * float(np.exp(random.normal(0.0, 0.1))))
+        moved = HALF_LIVES.index(point.half_life) + (-1, 1)[int(random.integers(2))]
+        return point._replace(half_life=HALF_LIVES[min(max(moved, 0), len(HALF_LIVES) - 1)])
     places = [*point.accounts, *point.users]
     for _ in range(1 if random.random() < 0.7 else 2):
         place = int(random.integers(len(places)))

@@ -7,7 +7,7 @@ same partition, in a cycle of backfilling those that need no more devices for no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from foretrain.jobs.fair_tree import decay_of
 from foretrain.measured.job import Job
+from foretrain.measured.site import Association
 
 Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -219,6 +220,18 @@ def most_held(jobs: Started, mine: Flags) -> int:
     return int(np.cumsum(changes[order]).max(initial=0.0))
 
 
+def shared_most(jobs: Started, party: Places) -> int | None:
+    """The most devices that a party held at once, if several held as many: else None.
+
+    Args:
+        jobs: that started.
+        party: place of each job's party. [job]
+    """
+    held = [most_held(jobs, party == place) for place in range(int(party.max()) + 1)]
+    most = max(held)
+    return most if held.count(most) > 1 else None
+
+
 class SharePoint(NamedTuple):
     """What is not linear in a priority.
 
@@ -233,6 +246,23 @@ class SharePoint(NamedTuple):
     users: tuple[int, ...]
     half_life: float
     longest: float
+
+    def associations(self, jobs: Started) -> Iterator[Association]:
+        """Accounts and users with their shares, of siblings the smallest 1.
+
+        Args:
+            jobs: whose users they are.
+        """
+        accounts = sorted({account for account, _ in jobs.users})
+        least = min(SHARES[place] for place in self.accounts)
+        for name, place in zip(accounts, self.accounts, strict=True):
+            if name:
+                yield Association(name=name, shares=SHARES[place] / least)
+        for (account, user), place in zip(jobs.users, self.users, strict=True):
+            siblings = zip(jobs.users, self.users, strict=True)
+            least = min(SHARES[each] for (other, _), each in siblings if other == account)
+            share = SHARES[place] / least
+            yield Association(name=user, parent=account, shares=share, is_user=True)
 
 
 class UserRanks:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import inf, isfinite
 from typing import NamedTuple
@@ -249,6 +249,18 @@ class Log:
     resubmitted: int = 0
     priorities: Mapping[str, float] = field(default_factory=dict)
     nodes: Mapping[str, int] = field(default_factory=dict)
+
+    def later(self, seconds: float) -> Log:
+        """The same log, begun so many seconds later.
+
+        Args:
+            seconds: at least 0.
+        """
+        if not seconds:
+            return self
+        jobs = tuple(replace(job, arrival=job.arrival + seconds) for job in self.trace.jobs)
+        begun = {name: moment + seconds for name, moment in self.begun.items()}
+        return replace(self, trace=replace(self.trace, jobs=jobs), begun=begun)
 
     @property
     def running(self) -> int:
