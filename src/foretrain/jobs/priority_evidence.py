@@ -300,7 +300,7 @@ def explanations(evidence: PriorityEvidence, jobs: Started) -> Sequence[Explanat
     points = [start._replace(longest=age) for age in AGES]
     plain = min(points, key=lambda point: evidence.fit(point, without=without).broken)
     found = [*_sparser(evidence, plain, without)]
-    if found[0].fit.broken < ENOUGH or len(jobs.users) == 1:
+    if min(each.fit.broken for each in found) < ENOUGH or len(jobs.users) == 1:
         return found
     quick = evidence.sample(random)
     tries = [
@@ -314,6 +314,8 @@ def explanations(evidence: PriorityEvidence, jobs: Started) -> Sequence[Explanat
         best = annealed(quick, each.point, random, tries=700, heat=0.002, times=True)
         best = annealed(evidence, best.point, random, tries=200, heat=0.0005, times=True)
         found += _sparser(evidence, best.point, ())
+        if min(each.fit.broken for each in found) < ENOUGH:
+            break
     return found
 
 
