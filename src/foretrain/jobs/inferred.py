@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from math import ceil, inf
 from typing import Final
 
@@ -46,13 +47,7 @@ from foretrain.jobs.start_orders import (
 from foretrain.measured.job import Log
 from foretrain.measured.limit import Party, PartyLimit
 from foretrain.measured.queue_study import Conditions
-from foretrain.measured.site import (
-    BackfillRules,
-    Partition,
-    PriorityWeights,
-    Qos,
-    SiteRules,
-)
+from foretrain.measured.site import BackfillRules, Partition, PriorityWeights, Qos, SiteRules
 
 LARGEST: Final = 100_000.0
 """Of the weights, where a log tells only their ratios."""
@@ -117,20 +112,23 @@ class SiteGuess:
             printed: whether weights are those of priorities that the log prints.
         """
         point, fit = self.priority
+        ends = accumulate(self.parts.values(), initial=0)
         points = np.array([0.0, *fit.weights[FIRST_QUALITY:]])
         points = points - points.min()
         size, most = float(fit.weights[SIZE]), float(points.max())
         largest = max(fit.weights[AGE], fit.weights[FAIR_SHARE], abs(size), most)
         scale = 1.0 if printed or not largest > 0.0 else LARGEST / float(largest)
-        shares = [*point.associations(jobs)]
         return SiteRules(
-            partitions=tuple(self._partitions()),
+            partitions=tuple(
+                Partition(name=name, nodes=((first, end - 1),))
+                for name, (first, end) in zip(self.parts, pairwise(ends), strict=True)
+            ),
             qualities=tuple(
                 Qos(name=name, priority=float(each) * scale)
                 for name, each in zip(jobs.qualities, points, strict=True)
                 if name
             ),
-            associations=tuple(shares),
+            associations=tuple(point.associations(jobs)),
             priority=PriorityWeights(
                 age=max(0.0, float(fit.weights[AGE])) * scale,
                 fairshare=max(0.0, float(fit.weights[FAIR_SHARE])) * scale,
@@ -143,12 +141,6 @@ class SiteGuess:
             backfill=self.backfill,
             limits=(self.limit,) if self.limit else (),
         )
-
-    def _partitions(self) -> Iterator[Partition]:
-        first = 0
-        for name, nodes in self.parts.items():
-            yield Partition(name=name, nodes=((first, first + nodes - 1),))
-            first += nodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,9 +244,10 @@ class _Search:
         """The guess whose replay is nearest to the log."""
         bare = self._bare()
         found = [*self._with(bare, None)]
-        if self._least(found) > SAME:
-            for limit, kept in self._limits():
-                found += self._with(replace(bare, limit=limit), kept)
+        most = shared_most(self.jobs, self.jobs.user)
+        if most is not None and min(map(self.apart, found)) > SAME:
+            limit = PartyLimit(each=Party.USER, devices=most)
+            found += self._with(replace(bare, limit=limit), Kept(self.jobs.user, most))
         return self._mended(min(found, key=self.apart))
 
     def apart(self, guess: SiteGuess) -> float:
@@ -266,16 +259,11 @@ class _Search:
         return self._known[key]
 
     def _replayed(self, guess: SiteGuess) -> Numbers | None:
-        rules = guess.rules(self.jobs, printed=self.printed)
+        asked = Conditions(site=guess.rules(self.jobs, printed=self.printed))
         self.runs += 1
         self.tell(self.runs, MOST_RUNS)
         try:
-            outcomes = run(
-                self.log.trace,
-                self.told or guess.fleet,
-                "slurm",
-                conditions=Conditions(site=rules),
-            )
+            outcomes = run(self.log.trace, self.told or guess.fleet, "slurm", conditions=asked)
         except InputError:
             return None  # some job finds no room on such nodes, or under such a limit
         known = [job.name in self.log.begun for job in self.log.trace.jobs]
@@ -288,13 +276,9 @@ class _Search:
         off = abs(float(np.median(waits)) - middle) / (middle or usual)
         return float(np.abs(waits - logged).mean()) / usual + MIDDLE * min(1.0, off)
 
-    def _least(self, guesses: Sequence[SiteGuess]) -> float:
-        return min((self.apart(each) for each in guesses), default=inf)
-
     def _bare(self) -> SiteGuess:
         """Partitions and nodes as they were held; the priority is still to be found."""
         jobs, per_node = self.jobs, self._per_node()
-        equal = Explanation.nothing(jobs)
         held = {
             name: ceil(most_held(jobs, jobs.group == place) / per_node)
             for place, name in enumerate(jobs.groups)
@@ -308,9 +292,8 @@ class _Search:
         apart = apart and sum(held.values()) <= nodes
         if apart:  # what nobody held belongs to the largest
             held[max(held, key=held.__getitem__)] += nodes - sum(held.values())
-        return SiteGuess(
-            priority=equal, parts=held if apart else {}, nodes=nodes, per_node=per_node
-        )
+        nothing, parts = Explanation.nothing(jobs), held if apart else {}
+        return SiteGuess(priority=nothing, parts=parts, nodes=nodes, per_node=per_node)
 
     def _per_node(self) -> int:
         if self.told:
@@ -358,13 +341,6 @@ class _Search:
             self.pairs = max(self.pairs, len(pairs.first))
         found = explanations(evidence, self.jobs)
         return sorted(found, key=lambda each: each.fit.broken)[:MOST_TRIED]
-
-    def _limits(self) -> Iterator[tuple[PartyLimit, Kept]]:
-        """Limits that several users met exactly."""
-        jobs = self.jobs
-        most = shared_most(jobs, jobs.user)
-        if most is not None:
-            yield PartyLimit(each=Party.USER, devices=most), Kept(jobs.user, most)
 
     def _resized(self, guess: SiteGuess) -> Iterator[SiteGuess]:
         """The same devices in nodes of each size, where nobody tells it."""

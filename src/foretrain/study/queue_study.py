@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 from foretrain.cluster.cluster import Cluster
-from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes
+from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.errors import ForetrainError, InputError
 from foretrain.measured.job import Log
 from foretrain.measured.queue_study import (
@@ -31,9 +31,9 @@ from foretrain.study.keys import Count
 from foretrain.study.own_entries import KEY as OWN_ENTRIES
 from foretrain.study.own_entries import with_entries
 from foretrain.study.problems import Problems, check_sections, validated
-from foretrain.study.site import OutageSection, read_site
+from foretrain.study.site import FailuresSection, OutageSection, infers_rules, read_site
 from foretrain.study.traces.read import read_log
-from foretrain.units import DOLLARS_PER_SECOND, SECONDS, SHARE, as_written
+from foretrain.units import DOLLARS_PER_SECOND, SECONDS, SHARE
 
 SECTIONS: Final = ("cluster", "fleet", "jobs", "simulation", "site")
 
@@ -41,10 +41,6 @@ NO_FLEET: Final = (
     "is missing. Say what the jobs share: [fleet] with nodes and devices, or [cluster] with a name"
     " of the catalogue and nodes."
 )
-INFERRED: Final = "is stated, and infer asks the log for it. Leave one of them out."
-BESIDE_INFER: Final = frozenset({"infer", "kill", "over_limit"})
-"""Keys of [site] that a log does not tell."""
-
 NO_LOG: Final = (
     "asks for rules that jobs followed, and these are drawn. Name a log by jobs.trace, or state the"
     " rules."
@@ -142,20 +138,6 @@ class TargetSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailuresSection:
-    """How nodes fail, as it is written; `NodeFailures` has the meanings."""
-
-    between: Annotated[float, SECONDS]
-    repair: Annotated[float, SECONDS]
-    checkpoint: Annotated[float, SECONDS]
-
-    @property
-    def noun(self) -> NodeFailures:
-        """What it means."""
-        return NodeFailures(between=self.between, repair=self.repair, checkpoint=self.checkpoint)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationSection:
     """How it is simulated, as it is written."""
 
@@ -201,7 +183,7 @@ class _QueueReader:
         """The study; raises an InputError with every problem."""
         check_sections(self.document, SECTIONS, self.problems, beside=(OWN_ENTRIES,))
         cluster = None
-        infers = self._infers()
+        infers = infers_rules(self.document.get("site"), self.problems)
         fleetless = infers and not {"cluster", "fleet"} & self.document.keys()
         if not fleetless and ("cluster" in self.document) == ("fleet" in self.document):
             self.problems.add("fleet", TWO_FLEETS if "fleet" in self.document else NO_FLEET)
@@ -244,20 +226,7 @@ class _QueueReader:
         written = self.document.get("site")
         if written is None or self.problems.table(written, "site") is None:
             return None
-        if self._infers():
-            for key in sorted(written.keys() - BESIDE_INFER):
-                self.problems.add(f"site.{key}", INFERRED)
-        told = {key: value for key, value in written.items() if key != "infer"}
-        return read_site(told, self.problems, folder=self.folder)
-
-    def _infers(self) -> bool:
-        """Whether the site's rules are those that its log follows."""
-        written = self.document.get("site")
-        asked = written.get("infer", False) if isinstance(written, dict) else False
-        if not isinstance(asked, bool):
-            self.problems.add("site.infer", f"is {as_written(asked)}. Write true or false.")
-            return False
-        return asked
+        return read_site(written, self.problems, folder=self.folder)
 
     def _unused(self, *, traced: bool) -> None:
         """Note keys that say nothing of jobs as these are."""
@@ -326,8 +295,7 @@ class _QueueReader:
             except ForetrainError as error:
                 self.problems.add("jobs.trace", str(error))
                 return None
-            lost = fleet is None and not self._infers()
-            return log if lost else self._of_kinds(log, fleet if cluster is None else None)
+            return self._of_kinds(log, fleet if cluster is None else None)
         if section.draw is None:
             return None  # what was written instead is noted
         names = [each.name for each in section.models]

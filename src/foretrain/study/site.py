@@ -13,7 +13,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from foretrain.cluster.mixed import Outage
+from foretrain.cluster.mixed import NodeFailures, Outage
 from foretrain.errors import InputError
 from foretrain.measured.limit import Party, PartyLimit, QuotaQueue
 from foretrain.measured.site import (
@@ -46,6 +46,28 @@ MOST_BYTES: Final = 2**20
 """Of a configuration; Slurm's has some ten thousand."""
 
 RANGE: Final = re.compile(r"(\d+)(?:-(\d+))?")
+
+
+INFERRED: Final = "is stated, and infer asks the log for it. Leave one of them out."
+BESIDE_INFER: Final = frozenset({"infer", "kill", "over_limit"})
+"""Keys of [site] that a log does not tell."""
+
+
+def infers_rules(written: object, problems: Problems) -> bool:
+    """Whether the rules of a site are those that its log follows.
+
+    Args:
+        written: the section; None without one.
+        problems: take what is wrong with it, such as rules that are stated beside.
+    """
+    site = written if isinstance(written, Mapping) else {}
+    asked = site.get("infer", False)
+    if not isinstance(asked, bool):
+        problems.add("site.infer", f"is {as_written(asked)}. Write true or false.")
+    elif asked:
+        for key in sorted(site.keys() - BESIDE_INFER):
+            problems.add(f"site.{key}", INFERRED)
+    return asked is True
 
 
 def node_ranges(text: str) -> tuple[NodeRange, ...]:
@@ -235,6 +257,20 @@ class OutageSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FailuresSection:
+    """How nodes fail, as it is written; `NodeFailures` has the meanings."""
+
+    between: Annotated[float, SECONDS]
+    repair: Annotated[float, SECONDS]
+    checkpoint: Annotated[float, SECONDS]
+
+    @property
+    def noun(self) -> NodeFailures:
+        """What it means."""
+        return NodeFailures(between=self.between, repair=self.repair, checkpoint=self.checkpoint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartyLimitSection:
     """What each party may hold at once, as it is written."""
 
@@ -315,7 +351,7 @@ def read_site(
         problems: take what is wrong with it; then what is returned says nothing.
         folder: of the study.
     """
-    whole = dict(written)
+    whole = {key: value for key, value in written.items() if key != "infer"}
     if (name := whole.pop("config", None)) is not None:
         with problems.noting("site.config"):
             whole = _over(site_of_config(read_text(folder / str(name), most=MOST_BYTES)), whole)
