@@ -176,3 +176,47 @@ def test_a_scheduler_without_backfill_lets_nobody_pass(tmp_path):
     )
     conditions = read(tmp_path, '[site]\nconfig = "scontrol.txt"\n')
     assert (conditions.site.backfill, conditions.grace) == (None, inf)
+
+
+LOG = """JobID|User|Account|QOS|Partition|Submit|Start|ElapsedRaw|State|AllocTRES|Priority
+1|u|a|normal|gpu|2026-03-02T00:00:00|2026-03-02T00:00:00|60|COMPLETED|gres/gpu=2,node=1|700
+2|u|a|normal|gpu|2026-03-02T00:00:10|2026-03-02T00:01:00|60|COMPLETED|gres/gpu=2,node=1|900
+"""
+INFERS = '[jobs]\ntrace = "sacct.txt"\n[simulation]\npolicies = ["slurm"]\n[site]\ninfer = true\n'
+
+
+def inferring(tmp_path, text=INFERS):
+    (tmp_path / "sacct.txt").write_text(LOG)
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    return read_queue_study(path)
+
+
+def test_a_study_may_leave_rules_and_nodes_to_its_log(tmp_path):
+    study = inferring(tmp_path, INFERS + 'over_limit = "5 min"\n')
+    assert (study.infer_rules, study.infer_fleet) == (True, True)
+    assert study.conditions.grace == 300.0
+    assert study.jobs.priorities == {"1": 700.0, "2": 900.0}
+    assert study.jobs.nodes == {"1": 1, "2": 1}
+
+
+def test_nodes_that_a_study_states_are_kept(tmp_path):
+    study = inferring(tmp_path, "[fleet]\nnodes = 3\ndevices = 2\n" + INFERS)
+    assert (study.infer_rules, study.infer_fleet, study.fleet.devices) == (True, False, 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (INFERS + "depth = 5\n", "site.depth: is stated, and infer asks the log for it"),
+        (INFERS.replace("true", '"yes"'), "site.infer: is .yes.. Write true or false"),
+        (INFERS.replace("true", "false"), "fleet: is missing"),
+        (
+            STUDY + "[site]\ninfer = true\n",
+            "site.infer: asks for rules that jobs followed, and these are drawn",
+        ),
+    ],
+)
+def test_what_cannot_be_inferred_is_refused(tmp_path, text, told):
+    with pytest.raises(InputError, match=told):
+        inferring(tmp_path, text)

@@ -679,6 +679,12 @@ def doors() -> tuple[Door, ...]:
             for name, text in seeds.LOGS.items()
         ),
         Door(
+            name="log-inferred",
+            reads=("study/traces/read.py:read_log", "study/site.py:infers_rules"),
+            seeds=(Seed(name="sacct.csv", text=seeds.WAITED, form="lines"),),
+            use=replayed(seeds.INFERRED),
+        ),
+        Door(
             name="log-own",
             reads=("study/traces/read.py:read_log",),
             seeds=(Seed(name="log.csv", text=seeds.OWN_LOG, form="csv"),),

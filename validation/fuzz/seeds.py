@@ -422,6 +422,19 @@ LOGS: Final[Mapping[str, str]] = {
     "log.swf": logs.SWF,
     "sacct.csv": logs.SACCT,
 }
+WAITED: Final = """JobID|User|QOS|Partition|Submit|Start|ElapsedRaw|State|AllocTRES|Priority
+1|u|low|gpu|2026-03-02T00:00:00|2026-03-02T00:00:00|90|COMPLETED|gres/gpu=2,node=1|70
+2|v|low|gpu|2026-03-02T00:00:10|2026-03-02T00:02:30|60|COMPLETED|gres/gpu=2,node=1|90
+3|u|high|gpu|2026-03-02T00:00:20|2026-03-02T00:01:30|60|COMPLETED|gres/gpu=1,node=1|99
+"""
+INFERRED: Final = """
+[jobs]
+trace = "log.csv"
+[simulation]
+policies = ["slurm"]
+[site]
+infer = true
+"""
 NODES: Final = (
     "sn,cpu_milli,memory_mib,gpu,model\na,64000,262144,2,P100\nb,64000,262144,8,V100M16\n"
 )

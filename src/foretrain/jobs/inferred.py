@@ -38,6 +38,7 @@ from foretrain.jobs.start_orders import (
     Numbers,
     Started,
     Ticks,
+    busiest,
     most_held,
     shared_most,
     start_pairs,
@@ -194,7 +195,7 @@ def inferred(
         )
     seen = ticks(started(log.trace.jobs, log.begun, log.priorities))
     clock = log.later(-seen.phase % PERIOD)
-    search = _Search(clock, seen, fleet, tell or (lambda _done, _most: None))
+    search = _Search(busiest(clock), seen, fleet, tell or (lambda _done, _most: None))
     best = search.best()
     return InferredSite(
         log=clock,

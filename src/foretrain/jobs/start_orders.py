@@ -8,14 +8,15 @@ same partition, in a cycle of backfilling those that need no more devices for no
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from foretrain.errors import InputError
 from foretrain.jobs.fair_tree import decay_of
-from foretrain.measured.job import Job
+from foretrain.measured.job import Job, Log
 from foretrain.measured.site import Association
 
 Numbers = NDArray[np.float64]
@@ -103,6 +104,44 @@ def started(
         qualities=tuple(qualities),
         groups=tuple(groups),
     )
+
+
+MOST_JOBS: Final = 2_000
+"""Jobs of a log that rules are looked for in."""
+
+LONGEST: Final = 2.0 * 365.0 * 86_400.0
+"""Seconds that these may span: priorities are worked out some 200,000 times in them."""
+
+
+def busiest(log: Log) -> Log:
+    """The part of a log that tells most: so many jobs in a row, of which the waiting is longest.
+
+    Args:
+        log: of which the begin of jobs is known.
+
+    Who ran when the first of them came has come when it began; who waited comes with it.
+
+    Raises:
+        InputError: where they span more than `LONGEST`.
+    """
+    known = [job for job in log.trace.jobs if job.name in log.begun]
+    waits = np.cumsum([0.0, *(log.begun[job.name] - job.arrival for job in known)])
+    count = min(MOST_JOBS, len(known))
+    first = int(np.argmax(waits[count:] - waits[: len(waits) - count]))
+    since = known[first].arrival
+    jobs = known[first : first + count]
+    for job in known[:first]:
+        begun = log.begun[job.name]
+        if begun + job.ends_after > since:
+            jobs.append(replace(job, arrival=min(begun, since)))
+    last = max(log.begun[job.name] for job in jobs)
+    if last - min(job.arrival for job in jobs) > LONGEST or last > 10.0 * LONGEST:
+        raise InputError(
+            f"{log.trace.name}: between the first and the last start of the {len(jobs):,} jobs that"
+            f" wait most lie more than {LONGEST / 86_400.0:,.0f} days. Leave out what is no part of"
+            " them, or state the rules in [site] in place of infer."
+        )
+    return replace(log, trace=replace(log.trace, jobs=tuple(jobs)))
 
 
 class StartPairs(NamedTuple):
