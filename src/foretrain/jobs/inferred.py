@@ -73,8 +73,7 @@ SAME: Final = 0.01
 """Distance from the log within which nothing else is tried."""
 
 STRICT: Final = 0.03
-"""Broken orders below which a site is taken to let nobody pass, and above ten times of which it is
-not even tried."""
+"""Broken orders below which nobody is taken to pass; above ten times as many it is not tried."""
 
 MIDDLE: Final = 0.2
 """Weight of the median in how far a replay is from a log."""
