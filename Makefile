@@ -9,8 +9,8 @@
 #   make docs      the documentation, in site/
 #   make validate  predictions held against published measurements; of the models that are traced
 #                  a random tenth with TENTH=--tenth
-#   make bench     speed, and the closed form against the simulation; of the slow ones a random
-#                  tenth with TENTH=--tenth
+#   make bench     speed, and the closed form against the simulation; with TENTH=--tenth a random
+#                  tenth of the slow ones, and some of the others
 #   make clean     removes what the others made
 #
 # `make test ALSO=torch==2.13.0` installs PyTorch too, which the tests of ensembles need; without
@@ -23,6 +23,8 @@ STUDY := examples/llama-3-70b-on-512-h100.toml
 PAGE := llama-3-70b-on-512-h100.html
 RECORDED := benchmarks/recorded
 SLOW := $(addprefix benchmarks/,closed_form_against_simulation.py job_time.py search.py whole_models.py)
+QUICK := $(filter-out $(SLOW) benchmarks/tenth.py,$(wildcard benchmarks/*.py))
+SOME := 5
 CHECKS := coverage korthikanti decisions memory single_device accuracy ensemble parameter_servers
 
 # The first Python that starts and is new enough; `make PYTHON=/path/to/python` overrides it.
@@ -66,7 +68,7 @@ validate: $(VENV)/.test
 	@echo "== validation.tracing"; $(BIN)/python -m validation.tracing $(TENTH)
 
 bench: $(VENV)/.core
-	@for script in $(filter-out $(SLOW) benchmarks/tenth.py,$(wildcard benchmarks/*.py)); do \
+	@for script in $$(printf '%s\n' $(QUICK) | $(if $(TENTH),shuf -n $(SOME),sort)); do \
 		echo "== $$script"; $(BIN)/python $$script || exit 1; done
 	@for script in $(SLOW); do echo "== $$script"; $(BIN)/python $$script $(TENTH) || exit 1; done
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from foretrain.cluster.cluster import Cluster, Storage
+from foretrain.cluster.cluster import Cluster, Power, Storage
 from foretrain.cluster.device import Level, Topology
 from foretrain.cluster.offer import Offer, divisible, whole
 from foretrain.plan.choices import LAYERS, PARAMETERS, STAGES, question_of
@@ -71,6 +71,7 @@ def clusters(draw, name="random"):
         storage=draw(st.none() | st.builds(Storage, read=rates, write=rates)),
         price=draw(among([1e-3, 2e-4])),
         node_power=draw(among([5e3, 2e4])),
+        power=Power(idle=draw(among([None, 1e3]))),
     )
 
 

@@ -9,7 +9,7 @@ from foretrain.jobs.priority_evidence import (
     FIRST_QUALITY,
     SIZE,
     Explanation,
-    Factors,
+    LogFactors,
     OrderEvidence,
     PrintedEvidence,
     explanations,
@@ -18,7 +18,7 @@ from foretrain.jobs.priority_evidence import (
 from foretrain.jobs.start_orders import start_pairs, started
 
 DAY = 86_400.0
-FACTORS = Factors(period=300.0, nodes=4, per_node=2)
+FACTORS = LogFactors(period=300.0, nodes=4, per_node=2)
 
 
 def waiting(count=40):

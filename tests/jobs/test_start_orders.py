@@ -10,7 +10,7 @@ from tests.jobs.runs import job
 from foretrain.jobs.fair_tree import UsageTree
 from foretrain.jobs.start_orders import (
     SHARES,
-    Kept,
+    KeptByLimit,
     SharePoint,
     UserRanks,
     most_held,
@@ -60,7 +60,7 @@ def test_who_is_kept_by_a_limit_is_not_compared():
     strict = np.ones(4, dtype=bool)
     assert told(start_pairs(jobs, strict)) == [(1, 2), (1, 3)]
     # u holds two devices until 99 s, and may not hold a third.
-    assert told(start_pairs(jobs, strict, Kept(jobs.user, 2))) == [(1, 3)]
+    assert told(start_pairs(jobs, strict, KeptByLimit(jobs.user, 2))) == [(1, 3)]
 
 
 def test_starts_while_nothing_happens_tell_the_interval_and_its_phase():

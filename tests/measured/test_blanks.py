@@ -281,3 +281,25 @@ def test_a_batch_of_tokens_is_as_many_samples_as_they_fill():
     assert not blanks(run)
     assert case(run).plan.micro_batch == 4
     assert case(run).workload.global_batch == 64
+
+
+@pytest.mark.parametrize(
+    ("date", "framework", "written"),
+    [
+        ("2020-05", "PyTorch", True),
+        ("2020-07", "PyTorch", False),
+        ("", "PyTorch", False),
+        ("2020-05", "DeepSpeed transformer kernel", False),
+        ("2020-05", "PyTorch (NGC)", False),
+    ],
+)
+def test_gelu_of_old_berts_is_written_in_python(date, framework, written):
+    sizes = {"layers": 24, "hidden": 1024, "heads": 16, "sequence": 512}
+    network = TrainedNetwork(name="BERT-large", family="bert", **sizes)
+    run = replace(GPT, network=network, date=date, framework=framework)
+    kept = {
+        operator.kept.values
+        for _, operator in case(run).workload.model.operators
+        if operator.name == "activation"
+    }
+    assert kept == {(3 if written else 1) * 4096 * 512}

@@ -88,11 +88,12 @@ def channels(tensor, case):
 
 
 def of_chunks(plan, case):
-    sizes = range(1, case.batch + 1), range(1, case.layers + 1)
+    sizes = range(1, case.batch + 1), range(1, case.layers + 2)
     for micro_batch, chunks, cut in product(*sizes, case.cuts):
         parts = plan.pipeline * chunks
         count, rest = divmod(case.batch, plan.data * micro_batch)
-        whole = parts <= case.layers and cut_so(cut, case.layers, plan.pipeline, parts)
+        fits = parts <= case.layers or cut == "counted"
+        whole = fits and cut_so(cut, case.layers, plan.pipeline, parts)
         rounds = chunks == 1 or (plan.pipeline > 1 and count % plan.pipeline == 0)
         named = plan.pipeline > 1 or cut == case.cuts[0]
         if not rest and whole and rounds and named:
@@ -112,7 +113,7 @@ def cut_so(cut, layers, pipeline, parts):
     least = 1 if parts == pipeline else 0
     different = not ends or parts > 2
     fullest = most * (parts // pipeline) <= ceil(len(row) / pipeline) + 1
-    filled = len(chunks) == parts and chunks[0] > 0 and chunks[-1] >= least
+    filled = len(chunks) == parts and chunks[0] >= (least if ends else 1) and chunks[-1] >= least
     return filled and different and fullest
 
 

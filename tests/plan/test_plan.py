@@ -16,7 +16,7 @@ def test_plans_that_differ_in_their_cut_have_different_names():
     assert len({str(Plan(cut=cut)) for cut in cuts}) == len(cuts)
 
 
-@pytest.mark.parametrize("cut", [(), (0, 3), (2, -1)])
+@pytest.mark.parametrize("cut", [(), (0,), (0, 3), (2, -1), (0, -1, 4, 2), (1, 0, 3, 2)])
 def test_a_listed_cut_has_a_layer_in_every_chunk(cut):
     with pytest.raises(InputError, match=r"Plan\.cut must list at least 1 layer per chunk"):
         Plan(pipeline=2, cut=cut)

@@ -19,9 +19,11 @@ from tests.small import (
     long_study,
     loose,
     resnet_study,
+    saving,
     with_memory,
 )
 
+from foretrain.cluster.cluster import Power
 from foretrain.cluster.offer import Offer
 from foretrain.errors import ForetrainError
 from foretrain.plan.plan import Schedule
@@ -40,6 +42,7 @@ STUDIES = {
     "experts": expert_study(),
     "long": long_study(),
 }
+STUDIES = {name: saving(study) for name, study in STUDIES.items()}
 
 
 def answer(study, **options):
@@ -103,7 +106,7 @@ def test_questions_with_little_memory_have_one_answer(name):
 
 
 def test_questions_about_several_numbers_of_nodes_have_one_answer():
-    whole = cluster(nodes=4, node_devices=4)
+    whole = cluster(nodes=4, node_devices=4, power=Power(idle=2_000.0))
     cheap = cluster(nodes=6, node_devices=2, name="cheap", price=1e-4)
     rented = (Offer(cluster=whole, nodes=(1, 2, 3, 4)), Offer(cluster=cheap, nodes=(3, 6)))
     for objective in Objective:

@@ -16,6 +16,7 @@ from tests.small import (
     long_study,
     loose,
     resnet_study,
+    saving,
     with_memory,
 )
 
@@ -68,6 +69,8 @@ if MORE == 1:
         for name, study in QUESTIONS.items()
     }
 
+
+QUESTIONS = {name: saving(study) for name, study in QUESTIONS.items()}
 
 SHORT = 40
 

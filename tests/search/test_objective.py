@@ -23,6 +23,7 @@ def worth(objective, seconds, *, devices=16.0):
         devices=np.full(len(seconds), devices),
         step_time=seconds,
         memory=1e9 / seconds,
+        computing=seconds,
     )
 
 

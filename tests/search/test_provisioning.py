@@ -7,6 +7,7 @@ import pytest
 from tests.builders import H100
 from tests.small import QUICK_HOST, cluster, gpt_study, loose
 
+from foretrain.cluster.cluster import Power
 from foretrain.cluster.offer import Offer, part
 from foretrain.errors import InputError
 from foretrain.plan.study import Objective
@@ -15,7 +16,7 @@ from foretrain.search.search import search
 from foretrain.show.document import of_study
 from foretrain.study.coefficients import DEFAULT
 
-FAST = cluster(nodes=4, node_devices=4)
+FAST = cluster(nodes=4, node_devices=4, power=Power(idle=2_000.0))
 SLOW = replace(
     FAST,
     name="slow",

@@ -18,6 +18,7 @@ from foretrain.search.survey import even_only, stages_open, survey
 from foretrain.search.table import valued
 from foretrain.step.held import hold
 from foretrain.step.input import with_input
+from foretrain.step.layers import computing_seconds
 from foretrain.step.memory import heaviest_total, room
 from foretrain.step.setting import setting
 from foretrain.step.step import factors, step_time
@@ -67,6 +68,10 @@ def check(study, software=SHARED):
         priced = valued(study, known, ordered, seconds=seconds, memory=memory)
         for name in ("step_time", "memory", "value"):
             assert (getattr(plans.bounds, name)[source] <= getattr(priced, name)).all(), name
+        assert (plans.bounds.energy is None) == (priced.energy is None)
+        if priced.energy is not None:
+            assert (plans.bounds.energy[source] <= priced.energy).all()
+        assert (computing_seconds(known, ordered) <= seconds * (1.0 + 1e-9)).all()
 
 
 @few(20)

@@ -106,3 +106,12 @@ def test_of_exact_equals_the_first_in_rank_stays():
         found = Simple()
         found.add(priced(*((plan, 1.0, 0.5) for plan in order)))
         assert [plan for plan, _, _ in told(found)] == [min(order, key=str)]
+
+
+def test_placement_that_a_region_may_still_change_excludes_nothing():
+    """Of one placement a region's plan is as complex as a member; of another it is simpler."""
+    found = Simple()
+    found.add(priced((ONE, 1.0, 0.5)))
+    odd = replace(ZERO, order=("data", "tensor", "context", "pipeline"))
+    assert complexity_of(odd) == complexity_of(ONE)
+    assert not found.beats(priced((odd, 1.1, 0.6)), np.array([0])).any()

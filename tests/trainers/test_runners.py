@@ -24,3 +24,12 @@ def test_nobody_is_asked_where_a_study_fixes_what_no_trainer_has():
     space = Space(offload=(Offload.ACTIVATIONS,), schedule=(Schedule.GPIPE,), pipeline=(3,))
     able = runners(trainers(), space)
     assert able is None or all(each.able("axes") for each in able.trainers)
+
+
+def test_who_runs_a_plan_does_not_hang_on_how_a_table_numbers_its_cuts():
+    some = [each for each in trainers() if each.able("cuts") == ("even",)]
+    able = runners(some, Space())
+    even, counted = (Plan(pipeline=4, cut=cut) for cut in ("even", "counted"))
+    assert able.can(table_of([even])).tolist() == [True]
+    assert able.can(table_of([counted])).tolist() == [False]
+    assert able.can(table_of([counted, even])).tolist() == [False, True]

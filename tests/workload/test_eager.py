@@ -2,7 +2,7 @@
 
 import pytest
 
-from foretrain.workload.execution import Kernels, Loss, eager
+from foretrain.workload.execution import GELU_KEPT, Kernels, Loss, eager, with_written_gelu
 from foretrain.workload.library.entries import SampleKind, build, entries
 from foretrain.workload.prompts import Prompt, prompted
 from foretrain.workload.trainable import Trainable, WeightStorage, adapted
@@ -178,3 +178,21 @@ def test_of_what_passes_by_a_layer_the_most_counts():
     passing = [each for each in layer.operators if each.passing and each.attention is None]
     assert [each.name for each in passing] == ["activation"]
     assert passing[0].passing.values == (2 * 11008 + 2 * 4096) * TOKENS
+
+
+def test_written_gelu_keeps_what_pytorch_keeps_of_it():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    found = []
+    x = torch.randn(64, dtype=torch.float64, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: found.append(t) or t, lambda t: t):
+        x * 0.5 * (1.0 + torch.erf(x / 2.0**0.5))
+    values = sum(each.numel() for each in found if each.numel() > 1)
+    assert values == GELU_KEPT * x.numel()
+
+
+def test_model_with_a_written_gelu_keeps_more_of_each_block_and_computes_the_same():
+    plain = build("bert-large", sequence=TOKENS)
+    written = with_written_gelu(plain)
+    assert kept(written) - kept(plain) == 2 * (GELU_KEPT - 1) * 4096
+    both = zip(plain.operators, written.operators, strict=True)
+    assert all((one.flop, one.forward) == (two.flop, two.forward) for (_, one), (_, two) in both)

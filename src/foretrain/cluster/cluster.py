@@ -157,6 +157,20 @@ class Cluster:
         return self.devices // self.node_devices
 
     @property
+    def waiting(self) -> float | None:
+        """Watts of one node whose devices wait; as at full load where nobody says.
+
+        Without `power.idle` hosts, links and fans draw what they draw at full load, and devices
+        what they draw with nothing to do.
+        """
+        full, device = self.node_power, self.device
+        if full is None or self.power.idle is not None:
+            return full if full is None else self.power.idle
+        if device.power is None or device.idle_power is None:
+            return full
+        return full - self.node_devices * (device.power - device.idle_power)
+
+    @property
     def draw(self) -> float | None:
         """Watts of the building for all nodes at full load; None without power figures."""
         return None if self.node_power is None else self.node_power * self.power.pue * self.nodes
@@ -170,15 +184,25 @@ def cost(cluster: Cluster, seconds: Number, *, devices: Number) -> Number | None
     return None if cluster.price is None else cluster.price * devices * seconds
 
 
-def energy(cluster: Cluster, seconds: Number, *, devices: Number) -> Number | None:
+def energy(
+    cluster: Cluster, seconds: Number, *, computing: Number, devices: Number
+) -> Number | None:
     """Joules of the building for the nodes of so many devices; None without power figures. [plan]
 
-    An upper bound: a training that waits draws less than the rated power.
+    A device that computes draws what it draws at full load, whatever limits its kernels; one that
+    waits, for another or for what it exchanges, as much as one with nothing to do.
+
+    Args:
+        cluster: what nodes draw.
+        seconds: how long it takes.
+        computing: how long the mean device computes meanwhile.
+        devices: how many.
     """
-    if cluster.node_power is None:
+    full, waiting = cluster.node_power, cluster.waiting
+    if full is None or waiting is None:
         return None
     nodes = devices / cluster.node_devices
-    return cluster.node_power * cluster.power.pue * nodes * seconds
+    return cluster.power.pue * nodes * (waiting * seconds + (full - waiting) * computing)
 
 
 Members = tuple[int, ...]

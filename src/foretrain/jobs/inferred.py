@@ -24,7 +24,7 @@ from foretrain.jobs.priority_evidence import (
     FIRST_QUALITY,
     SIZE,
     Explanation,
-    Factors,
+    LogFactors,
     OrderEvidence,
     PrintedEvidence,
     PriorityEvidence,
@@ -34,10 +34,10 @@ from foretrain.jobs.run import run
 from foretrain.jobs.start_orders import (
     PERIOD,
     SHARES,
-    Kept,
+    KeptByLimit,
     Numbers,
     Started,
-    Ticks,
+    StartTicks,
     busiest,
     most_held,
     shared_most,
@@ -169,7 +169,7 @@ class InferredSite:
     printed: bool
     runs: int
     held: int
-    ticks: Ticks
+    ticks: StartTicks
 
 
 def inferred(
@@ -194,7 +194,7 @@ def inferred(
         )
     seen = ticks(started(log.trace.jobs, log.begun, log.priorities))
     clock = log.later(-seen.phase % PERIOD)
-    search = _Search(busiest(clock), seen, fleet, tell or (lambda _done, _most: None))
+    search = _SiteSearch(busiest(clock), seen, fleet, tell or (lambda _done, _most: None))
     best = search.best()
     return InferredSite(
         log=clock,
@@ -211,7 +211,7 @@ def inferred(
 
 
 @dataclass(slots=True)
-class _Search:
+class _SiteSearch:
     """Guesses of a site, each replayed once.
 
     Attributes:
@@ -226,7 +226,7 @@ class _Search:
     """
 
     log: Log
-    seen: Ticks
+    seen: StartTicks
     told: Fleet | None
     tell: Callable[[int, int], None]
     jobs: Started = field(init=False)
@@ -247,7 +247,7 @@ class _Search:
         most = shared_most(self.jobs, self.jobs.user)
         if most is not None and min(map(self.apart, found)) > SAME:
             limit = PartyLimit(each=Party.USER, devices=most)
-            found += self._with(replace(bare, limit=limit), Kept(self.jobs.user, most))
+            found += self._with(replace(bare, limit=limit), KeptByLimit(self.jobs.user, most))
         return self._mended(min(found, key=self.apart))
 
     def apart(self, guess: SiteGuess) -> float:
@@ -301,7 +301,7 @@ class _Search:
         sizes = {job.name: job.devices for job in self.log.trace.jobs}
         return max((ceil(sizes[name] / nodes) for name, nodes in self.log.nodes.items()), default=1)
 
-    def _with(self, bare: SiteGuess, kept: Kept | None) -> Iterator[SiteGuess]:
+    def _with(self, bare: SiteGuess, kept: KeptByLimit | None) -> Iterator[SiteGuess]:
         """Guesses of how jobs pass, and of the priorities that explain it then."""
         interval = self.seen.interval
         none = self._explained(bare, np.ones(len(self.jobs.begun), dtype=bool), kept)
@@ -326,9 +326,9 @@ class _Search:
         yield from (replace(best, priority=each) for each in others)
 
     def _explained(
-        self, bare: SiteGuess, strict: np.ndarray, kept: Kept | None
+        self, bare: SiteGuess, strict: np.ndarray, kept: KeptByLimit | None
     ) -> Sequence[Explanation]:
-        factors = Factors(period=PERIOD, nodes=bare.nodes, per_node=bare.per_node)
+        factors = LogFactors(period=PERIOD, nodes=bare.nodes, per_node=bare.per_node)
         evidence: PriorityEvidence
         if self.printed:
             evidence = PrintedEvidence(self.jobs, factors)
@@ -391,10 +391,10 @@ def _times(guess: SiteGuess) -> Iterator[SiteGuess]:
     for step in STEPS:
         there = point._replace(half_life=step * point.half_life)
         yield replace(guess, priority=guess.priority._replace(point=there))
-    for field_name in ("accounts", "users"):
-        places = getattr(point, field_name)
-        for each in range(len(places)):
-            for step_places in (-2, 2):
-                moved = min(max(places[each] + step_places, 0), len(SHARES) - 1)
-                there = point._replace(**{field_name: (*places[:each], moved, *places[each + 1 :])})
-                yield replace(guess, priority=guess.priority._replace(point=there))
+    count = len(point.accounts)
+    for each in range(count + len(point.users)):
+        for by in (-2, 2):
+            places = [*point.accounts, *point.users]
+            places[each] = min(max(places[each] + by, 0), len(SHARES) - 1)
+            there = point._replace(accounts=tuple(places[:count]), users=tuple(places[count:]))
+            yield replace(guess, priority=guess.priority._replace(point=there))

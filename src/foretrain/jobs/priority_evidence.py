@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import Generator, default_rng
 
 from foretrain.jobs.start_orders import (
     SHARES,
@@ -67,7 +67,7 @@ AGE, FAIR_SHARE, SIZE, FIRST_QUALITY = range(4)
 """Places of weights; qualities after the first follow."""
 
 
-class Fitted(NamedTuple):
+class FittedWeights(NamedTuple):
     """Weights of factors.
 
     Attributes:
@@ -86,7 +86,7 @@ class PriorityEvidence(Protocol):
 
     def fit(
         self, point: SharePoint, *, near: Numbers | None = None, without: tuple[int, ...] = ()
-    ) -> Fitted:
+    ) -> FittedWeights:
         """The weights that explain it best.
 
         Args:
@@ -104,7 +104,7 @@ class PriorityEvidence(Protocol):
 class OrderEvidence:
     """Who started before whom."""
 
-    def __init__(self, jobs: Started, pairs: StartPairs, factors: Factors) -> None:
+    def __init__(self, jobs: Started, pairs: StartPairs, factors: LogFactors) -> None:
         """Evidence of pairs.
 
         Args:
@@ -123,7 +123,7 @@ class OrderEvidence:
 
     def fit(
         self, point: SharePoint, *, near: Numbers | None = None, without: tuple[int, ...] = ()
-    ) -> Fitted:
+    ) -> FittedWeights:
         """Weights by which the first of each pair stands before the second."""
         first, second = (np.minimum(1.0, age / point.longest) for age in self._ages)
         mine, other = self._ranks.of(self._users, point)
@@ -148,13 +148,15 @@ class OrderEvidence:
         if count <= SAMPLE:
             return self
         some = random.choice(count, SAMPLE, replace=False)
-        pairs = StartPairs(*(column[some] for column in self._pairs))
+        pairs = StartPairs(
+            self._pairs.first[some], self._pairs.second[some], self._pairs.weight[some]
+        )
         return OrderEvidence(self._jobs, pairs, self._factors)
 
 
 def logistic(
     differences: Numbers, weight: Numbers, *, tie: Numbers, near: Numbers | None = None
-) -> Fitted:
+) -> FittedWeights:
     """Weights by which the first of each pair stands before the second.
 
     Args:
@@ -185,13 +187,13 @@ def logistic(
         if before - now < CONVERGED:
             break
     broken = float(share @ (differences @ found + CONVERGED * tie <= 0.0))
-    return Fitted(found, now, broken)
+    return FittedWeights(found, now, broken)
 
 
 class PrintedEvidence:
     """Priorities that a log prints: those of the period in which each job started."""
 
-    def __init__(self, jobs: Started, factors: Factors) -> None:
+    def __init__(self, jobs: Started, factors: LogFactors) -> None:
         """Evidence of priorities.
 
         Args:
@@ -207,7 +209,7 @@ class PrintedEvidence:
 
     def fit(
         self, point: SharePoint, *, near: Numbers | None = None, without: tuple[int, ...] = ()
-    ) -> Fitted:
+    ) -> FittedWeights:
         """Weights with which priorities are least off, in squares; `near` is of no use."""
         age = np.minimum(1.0, self._age / point.longest)
         [rank] = self._ranks.of([self._user], point)
@@ -220,7 +222,7 @@ class PrintedEvidence:
             return self.fit(point, without=(*without, *wrong))
         off = np.abs(columns @ found - self._printed - 0.5)
         loss = float(np.sqrt((off**2).mean()) / (self._printed.std() or 1.0))
-        return Fitted(found[:-1], loss, float((off > 1.0).mean()))
+        return FittedWeights(found[:-1], loss, float((off > 1.0).mean()))
 
     def sample(self, random: Generator) -> PrintedEvidence:
         """All of it, which is quick enough."""
@@ -229,7 +231,7 @@ class PrintedEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Factors:
+class LogFactors:
     """How factors of a priority are told.
 
     Attributes:
@@ -265,7 +267,7 @@ class Explanation(NamedTuple):
     """
 
     point: SharePoint
-    fit: Fitted
+    fit: FittedWeights
 
     @classmethod
     def nothing(cls, jobs: Started) -> Explanation:
@@ -275,7 +277,7 @@ class Explanation(NamedTuple):
             jobs: of the log.
         """
         weights = np.zeros(FIRST_QUALITY + len(jobs.qualities) - 1)
-        return cls(_equal(jobs), Fitted(weights, 0.0, 0.0))
+        return cls(_equal(jobs), FittedWeights(weights, 0.0, 0.0))
 
 
 def _equal(jobs: Started) -> SharePoint:
@@ -294,7 +296,7 @@ def explanations(evidence: PriorityEvidence, jobs: Started) -> Sequence[Explanat
 
     Each is followed by others of which one factor after the other has no weight.
     """
-    random = np.random.default_rng(0)
+    random = default_rng(0)
     start = _equal(jobs)
     without = (FAIR_SHARE,)
     points = [start._replace(longest=age) for age in AGES]

@@ -33,7 +33,7 @@ from foretrain.jobs.findings import (
     rules_told,
 )
 from foretrain.jobs.generator import JobKind
-from foretrain.jobs.inferred import inferred
+from foretrain.jobs.inferred import InferredSite, inferred
 from foretrain.jobs.policies.table import POLICIES as TABLE
 from foretrain.jobs.policies.table import named
 from foretrain.jobs.replay import POLICIES, replay, replayable
@@ -212,15 +212,7 @@ def simulate(
     tell = progress or (lambda _what, _done, _all: None)
     if isinstance(study.jobs, Log):
         study = replace(study, jobs=that_fit(study.jobs, study.fleet))
-    site = None
-    if study.infer_rules and isinstance(study.jobs, Log):
-        site = inferred(
-            study.jobs,
-            None if study.infer_fleet else study.fleet,
-            tell=lambda done, most: tell("replays", done, most),
-        )
-        stated = replace(study.conditions, site=site.rules)
-        study = replace(study, jobs=site.log, fleet=site.fleet, conditions=stated)
+    study, site = _as_inferred(study, tell)
     curves = _curves(study, coefficients, tell)
     kinds = tuple(
         JobKind(
@@ -245,14 +237,24 @@ def simulate(
         *(of_inferred(site) if site else ()),
         *findings(answer.points, curves, enough),
     )
-    return replace(
-        answer,
-        capacity=enough,
-        findings=told,
-        inferred=InferredRules(rules=rules_told(site), apart=site.apart, written=as_study(site))
-        if site
-        else None,
+    answer = replace(answer, capacity=enough, findings=told)
+    if site is None:
+        return answer
+    rules = InferredRules(rules=rules_told(site), apart=site.apart, written=as_study(site))
+    return replace(answer, inferred=rules)
+
+
+def _as_inferred(study: QueueStudy, tell: Tell) -> tuple[QueueStudy, InferredSite | None]:
+    """The study under the rules that its log follows, where it asks for them."""
+    if not study.infer_rules or not isinstance(study.jobs, Log):
+        return study, None
+    site = inferred(
+        study.jobs,
+        None if study.infer_fleet else study.fleet,
+        tell=lambda done, most: tell("replays", done, most),
     )
+    stated = replace(study.conditions, site=site.rules)
+    return replace(study, jobs=site.log, fleet=site.fleet, conditions=stated), site
 
 
 def _models(study: QueueStudy) -> Sequence[JobModel]:

@@ -158,7 +158,7 @@ class StartPairs(NamedTuple):
     weight: Numbers
 
 
-def start_pairs(jobs: Started, strict: Flags, kept: Kept | None = None) -> StartPairs:
+def start_pairs(jobs: Started, strict: Flags, kept: KeptByLimit | None = None) -> StartPairs:
     """Pairs that tell of priorities.
 
     Args:
@@ -185,7 +185,7 @@ def start_pairs(jobs: Started, strict: Flags, kept: Kept | None = None) -> Start
     return StartPairs(np.array(first, int), np.array(second, int), np.array(weight))
 
 
-class Kept(NamedTuple):
+class KeptByLimit(NamedTuple):
     """A limit that keeps jobs of some parties from starting.
 
     Attributes:
@@ -211,7 +211,7 @@ class Kept(NamedTuple):
         return barred
 
 
-class Ticks(NamedTuple):
+class StartTicks(NamedTuple):
     """What starts jobs while nothing else happens.
 
     Attributes:
@@ -227,7 +227,7 @@ class Ticks(NamedTuple):
     main: Flags
 
 
-def ticks(jobs: Started) -> Ticks:
+def ticks(jobs: Started) -> StartTicks:
     """What starts jobs while nobody comes or ends.
 
     Args:
@@ -242,8 +242,8 @@ def ticks(jobs: Started) -> Ticks:
             at = jobs.begun % interval == phases[counts.argmax()]
             # A tick that many share tells the phase of the priorities' period too.
             whole, often = np.unique(jobs.begun[quiet & at] % PERIOD, return_counts=True)
-            return Ticks(interval, float(whole[often.argmax()]), count, ~quiet & ~at)
-    return Ticks(None, 0.0, count, ~quiet)
+            return StartTicks(interval, float(whole[often.argmax()]), count, ~quiet & ~at)
+    return StartTicks(None, 0.0, count, ~quiet)
 
 
 def most_held(jobs: Started, mine: Flags) -> int:
@@ -321,7 +321,7 @@ class UserRanks:
         self._member = np.equal.outer(self._account, np.arange(len(accounts))).astype(float)
         epochs = np.floor(when / period).astype(int)
         self._epochs, self._row = np.unique(epochs, return_inverse=True)
-        edges = np.arange(int(self._epochs.max(initial=0)) + 1) * period
+        edges = np.arange(int(self._epochs.max(initial=0)) + 1, dtype=np.float64) * period
         users = range(len(jobs.users))
         held = [_held_until(edges, jobs, jobs.user == user) for user in users]
         self._held = np.diff(np.column_stack(held), axis=0)

@@ -34,6 +34,7 @@ from foretrain.measured.degrees import (
 from foretrain.measured.lore import tuned
 from foretrain.measured.run import MeasuredRun, TableKind, TrainedNetwork
 from foretrain.plan.plan import Offload, Plan, Sends, cuts_into
+from foretrain.workload.execution import with_written_gelu
 from foretrain.workload.graph import Model
 from foretrain.workload.library.entries import SampleKind, build, find, known
 from foretrain.workload.parts.language_model import Decoder, decoder
@@ -283,7 +284,10 @@ def model_of(run: MeasuredRun, assumptions: Assumptions) -> Model:
             raise NotCovered(f"'{name}' is not in the library")
         tokens = network.sequence or assumptions.take(lore.LONGEST.of(run))
         return tuned(run, _built(find(name).name, tokens))
-    return tuning.tuned(run, _language_model(run, assumptions), assumptions)
+    found = _language_model(run, assumptions)
+    if recipe.writes_gelu(run):
+        found = with_written_gelu(found)
+    return tuning.tuned(run, found, assumptions)
 
 
 def _language_model(run: MeasuredRun, assumptions: Assumptions) -> Model:

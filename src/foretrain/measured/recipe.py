@@ -148,6 +148,26 @@ UNSHIFTED: Final = "2025-03"
 """Since when labels are shifted instead of logits (transformers 4.49, loss_utils.py)."""
 
 
+WRITTEN_GELU: Final = Lore(
+    Belief(
+        says=True,
+        framework="^pytorch$",
+        network="^BERT",
+        why="libraries write BERT's GELU in Python for PyTorch before 1.4 (transformers 2.9)",
+    ),
+    otherwise=False,
+)
+"""Whose GELU is written in Python, up to `GELU_TAKEN`."""
+
+GELU_TAKEN: Final = "2020-07"
+"""Since when PyTorch's own GELU is believed to run: half a year after PyTorch 1.4 came out."""
+
+
+def writes_gelu(run: MeasuredRun) -> bool:
+    """Whether a run's GELU is written in Python."""
+    return WRITTEN_GELU.of(run) and bool(run.date) and run.date < GELU_TAKEN
+
+
 def kernels_of(run: MeasuredRun, *, adapts: bool) -> Kernels:
     """What notes say is fused.
 

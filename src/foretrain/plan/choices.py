@@ -27,6 +27,7 @@ from foretrain.plan.plan import (
     Recompute,
     Sharding,
     cuts_into,
+    most_chunks,
 )
 from foretrain.plan.study import Space
 from foretrain.plan.table import Column, Flags, PlanTable
@@ -326,7 +327,7 @@ def schedules(question: Question, given: Choice) -> Iterator[Choice]:
     cuts = sorted(enumerate(space.cut), key=lambda each: pipeline == 1 and each[1] != "even")
     for schedule in space.schedule:
         interleaved = schedule.interleaves and pipeline > 1 and in_groups
-        most = layers // pipeline if interleaved else 1
+        most = most_chunks(space.cut, layers, pipeline=int(pipeline)) if interleaved else 1
         for chunks in chosen(range(1, most + 1), space.interleaving):
             for place, cut in cuts:
                 if cuts_into(cut, layers, pipeline=int(pipeline), chunks=int(pipeline) * chunks):

@@ -41,7 +41,7 @@ from foretrain.plan.choices import (
     shares_channels,
     shares_pictures,
 )
-from foretrain.plan.plan import AXES, Order, Plan, cuts_into
+from foretrain.plan.plan import AXES, Order, Plan, cuts_into, most_chunks
 from foretrain.plan.study import Space
 from foretrain.plan.table import (
     COLUMNS,
@@ -158,7 +158,7 @@ def degrees_of(question: Question, devices: Sequence[int]) -> Iterator[Degrees]:
 def _stages(question: Question, pipeline: int) -> bool:
     """Whether the layers can be cut into so many stages, with some number of chunks each."""
     layers, space = question.model.cuttable_layers, question.space
-    most = layers // pipeline if pipeline > 1 else 1
+    most = most_chunks(space.cut, layers, pipeline=pipeline) if pipeline > 1 else 1
     return any(
         cuts_into(cut, layers, pipeline=pipeline, chunks=pipeline * chunks)
         for cut in space.cut

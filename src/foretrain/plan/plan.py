@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from enum import IntEnum, StrEnum
 from itertools import groupby
@@ -248,8 +249,8 @@ class Plan:
             )
         if isinstance(self.cut, tuple) and not lists_chunks(self.cut):
             raise InputError(
-                f"Plan.cut must list at least 1 layer per chunk, of which the last of several may "
-                f"have none, got {self.cut}."
+                f"Plan.cut must list at least 1 layer per chunk, of which the first and the last "
+                f"of several may have none, got {self.cut}."
             )
 
     @property
@@ -315,8 +316,14 @@ def _folded(cut: tuple[int, ...]) -> str:
 
 
 def lists_chunks(cut: tuple[int, ...]) -> bool:
-    """Whether numbers can be layers of chunks: the last of several may be a head alone."""
-    return bool(cut) and min(cut[:-1], default=cut[-1]) >= 1 and cut[-1] >= 0
+    """Whether numbers can be layers of chunks: of several the ends may be what stands there.
+
+    Two stages of two chunks are the fewest of which the first chunk may have no layer.
+    """
+    if len(cut) < 2:
+        return cut >= (1,)
+    first = 0 if len(cut) >= 4 else 1
+    return cut[0] >= first and min(cut[1:-1], default=1) >= 1 and cut[-1] >= 0
 
 
 def cuts_into(cut: Cut, layers: int, *, pipeline: int, chunks: int) -> bool:
@@ -324,9 +331,14 @@ def cuts_into(cut: Cut, layers: int, *, pipeline: int, chunks: int) -> bool:
     if cut == "balanced":
         return chunks <= layers
     if isinstance(cut, tuple):
-        last = cut[-1] > 0 or chunks > pipeline
-        return len(cut) == chunks and sum(cut) == layers and last
+        ends = min(cut[0], cut[-1]) > 0 or chunks > pipeline
+        return len(cut) == chunks and sum(cut) == layers and ends
     return cut_into(cut, layers, pipeline=pipeline, chunks=chunks) is not None
+
+
+def most_chunks(cuts: Iterable[Cut], layers: int, *, pipeline: int) -> int:
+    """The most chunks that a stage may have by any of some cuts: of a layer, or what is counted."""
+    return (layers + 2 * ("counted" in cuts)) // pipeline
 
 
 def cut_into(cut: NamedCut, layers: int, *, pipeline: int, chunks: int) -> tuple[int, ...] | None:
@@ -335,7 +347,7 @@ def cut_into(cut: NamedCut, layers: int, *, pipeline: int, chunks: int) -> tuple
     Where stages divide the layers, all chunks are alike. Where they do not, every chunk has as many
     as the fullest one and the last has what remains; or an embedding before them and a head behind
     them are counted too, and the first and the last chunk have that much less. With interleaving
-    the last chunk may be a head alone.
+    the first chunk may be an embedding alone, the last a head.
 
     Source: megatron-core 0.9 (decoder-last-pipeline-num-layers), 0.11 (account_for_embedding and
     account_for_loss in pipeline_split), 0.13 (layouts such as "Et*4|(t*4|)*14tmL" for 61 layers,
@@ -348,7 +360,8 @@ def cut_into(cut: NamedCut, layers: int, *, pipeline: int, chunks: int) -> tuple
     most = -(-(layers + 2 * ends) // chunks)
     sizes = (most - ends, *[most] * (chunks - 2))
     left = layers - sum(sizes)
-    some = sizes[0] > 0 and left >= int(chunks == pipeline or not ends)
+    least = int(chunks == pipeline or not ends)
+    some = min(sizes[0], left) >= least
     # Of two chunks both rules make the same. More chunks only where they make no stage fuller than
     # it must be, by more than one layer: others are slower than fewer chunks.
     other = layers % pipeline > 0 and (chunks > 2 or not ends)

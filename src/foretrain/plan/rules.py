@@ -304,9 +304,11 @@ def _stages(workload: Workload, plan: Fixed) -> Iterator[str]:
     """The layers can be cut into that many chunks, as equal as `cut` wants them."""
     layers = workload.model.cuttable_layers
     chunks = (plan.pipeline or 1) * (plan.interleaving or 1)
-    cut = plan.cut or "balanced"
+    loosest: tuple[Cut, ...] = ("balanced", "counted")
+    cut = plan.cut or loosest[0]
     known = plan.pipeline is not None and plan.interleaving is not None
-    if cuts_into(cut, layers, pipeline=plan.pipeline or 1, chunks=chunks):
+    ways = (plan.cut,) if plan.cut else loosest
+    if any(cuts_into(it, layers, pipeline=plan.pipeline or 1, chunks=chunks) for it in ways):
         return
     if cut in ("counted", "remainder"):
         if known:

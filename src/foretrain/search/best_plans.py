@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from math import gcd
@@ -26,6 +26,7 @@ from foretrain.plan.legality import (
 )
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective, Study
+from foretrain.plan.table import table_of
 from foretrain.search.bounded import promising_plans, recall, surveys
 from foretrain.search.candidate import Candidate, Proposal, Safety, spending
 from foretrain.search.exhaustive import every_plan
@@ -38,6 +39,7 @@ from foretrain.search.survey import Survey
 from foretrain.search.table import worth_of
 from foretrain.search.ways_out import nearest_miss
 from foretrain.step.estimate import over_job_limits
+from foretrain.step.layers import computing_seconds
 from foretrain.step.memory import HOST_MEMORY, MEMORY, MEMORY_LIMIT, RISK
 from foretrain.step.result import Ranked
 from foretrain.step.setting import Setting
@@ -118,7 +120,7 @@ def best_plans(
         places = places or surveys(study, settings)
         safest = Incumbents(keep=1, best=found.best[:1], runners=who)
         safety = _safety(study, coefficients, ranking[0][1], places=places, known=safest)
-    answer = _answer(study, found, plans, seconds=seconds)
+    answer = _answer(study, found, plans, settings=settings.values(), seconds=seconds)
     return replace(answer, ranking=tuple(entry for _, entry in ranking), safety=safety)
 
 
@@ -179,10 +181,16 @@ def _safety(
 
 
 def _answer(
-    study: Study, found: Incumbents, plans: tuple[Proposal, ...], *, seconds: float
+    study: Study,
+    found: Incumbents,
+    plans: tuple[Proposal, ...],
+    *,
+    settings: Iterable[Setting],
+    seconds: float,
 ) -> SearchResult:
     """What was found, as the verb answers it."""
-    gap, front = found.gap, found.front
+    gap = found.gap
+    front = found.front.ranked if isinstance(found.front, Front) else []
     assert gap is not None, "a search ended without a bound of what it left"
     return SearchResult(
         objective=study.objective,
@@ -194,11 +202,11 @@ def _answer(
                 step_time=each.step_time,
                 memory=each.memory,
                 cost_per_step=cost(each.cluster, each.step_time, devices=each.plan.devices),
-                energy_per_step=energy(each.cluster, each.step_time, devices=each.plan.devices),
+                energy_per_step=joules,
                 cluster=each.cluster.name,
                 devices=each.plan.devices,
             )
-            for each in (front.ranked if isinstance(front, Front) else ())
+            for each, joules in zip(front, _drawn(front, settings), strict=True)
         ),
         space=found.space,
         priced=found.priced,
@@ -222,6 +230,23 @@ def _answer(
     )
 
 
+def _drawn(front: Sequence[Candidate], settings: Iterable[Setting]) -> list[float | None]:
+    """Joules of each plan's step; None without power figures."""
+    found: list[float | None] = [None] * len(front)
+    for setting in settings:
+        here = [place for place, each in enumerate(front) if each.cluster is setting.cluster]
+        if not here or setting.cluster.node_power is None:
+            continue
+        plans = table_of([front[place].plan for place in here])
+        seconds = np.array([front[place].step_time for place in here])
+        busy = computing_seconds(setting, plans)
+        joules = energy(setting.cluster, seconds, computing=busy, devices=plans.devices)
+        assert joules is not None, "a cluster that states its power draws nothing"
+        for place, each in zip(here, joules.tolist(), strict=True):
+            found[place] = each
+    return found
+
+
 def _ranked(
     study: Study, coefficients: Coefficients, found: Incumbents, *, stop: Callable[[], bool]
 ) -> tuple[tuple[Candidate, Ranked], ...]:
@@ -239,12 +264,14 @@ def _ranked(
         if any(broken[0] for broken in over.values()):
             found.revoke(candidate, next(name for name, broken in over.items() if broken[0]))
             continue
+        known = study_setting(study, cluster, coefficients)
         worth = worth_of(
             study,
-            study_setting(study, cluster, coefficients),
+            known,
             devices=devices,
             seconds=np.array([estimate.step_time]),
             memory=np.array([candidate.memory]),
+            computing=computing_seconds(known, table_of([candidate.plan])),
         )
         ranked.append((replace(candidate, value=float(worth[0])), entry))
     return tuple(sorted(ranked, key=lambda each: each[0].rank))

@@ -32,7 +32,7 @@ from foretrain.plan.plan import Plan
 from foretrain.plan.study import Study, parts_of
 from foretrain.plan.table import Column, PlanTable, Rows, distinct, table_of
 from foretrain.search.candidate import Priced, over_limits
-from foretrain.search.found import Incumbents, by_count, unbeaten
+from foretrain.search.found import Incumbents, unbeaten_of
 from foretrain.search.regions import Ordered, Regions, divided, joined, regions_of
 from foretrain.search.survey import Survey, even_only, gradients_wait, stages_open, survey
 from foretrain.search.table import keep_freed_memory, price, that_fit, valued
@@ -327,11 +327,7 @@ def _leading(found: Incumbents, bounds: Priced) -> Rows:
     best = np.argsort(bounds.value)[: found.keep]
     if found.front is None:
         return best
-    tops = [
-        some[unbeaten(bounds.step_time[some], bounds.memory[some])]
-        for some in by_count(bounds.plans.devices)
-    ]
-    return np.unique(np.concatenate([best, *tops]))
+    return np.unique(np.concatenate([best, unbeaten_of(bounds)]))
 
 
 def _promising(ground: _Ground, regions: Regions, *, rows: Rows) -> Rows:

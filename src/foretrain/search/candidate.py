@@ -108,6 +108,7 @@ class Priced:
         value: what is minimised.
         step_time: seconds.
         memory: bytes per device.
+        energy: joules of a step; None where nobody asks.
     """
 
     cluster: Cluster
@@ -115,6 +116,7 @@ class Priced:
     value: Column
     step_time: Column
     memory: Column
+    energy: Column | None = None
 
     def take(self, rows: Rows) -> Priced:
         """Some of them."""
@@ -124,6 +126,7 @@ class Priced:
             value=self.value[rows],
             step_time=self.step_time[rows],
             memory=self.memory[rows],
+            energy=None if self.energy is None else self.energy[rows],
         )
 
     def candidate(self, row: int) -> Candidate:
@@ -141,7 +144,13 @@ Floats = NDArray[np.float64]
 
 
 def value(
-    objective: Objective, cluster: Cluster, *, devices: Column, step_time: Column, memory: Column
+    objective: Objective,
+    cluster: Cluster,
+    *,
+    devices: Column,
+    step_time: Column,
+    memory: Column,
+    computing: Column | None,
 ) -> Column:
     """What is minimised. [plan]"""
     match objective:
@@ -152,7 +161,8 @@ def value(
         case Objective.COST:
             spent = cost(cluster, step_time, devices=devices)
         case Objective.ENERGY:
-            spent = energy(cluster, step_time, devices=devices)
+            assert computing is not None, "energy without what is computed"
+            spent = energy(cluster, step_time, computing=computing, devices=devices)
     assert spent is not None, "a search without a price or power was not refused"
     return spent
 
@@ -163,8 +173,9 @@ class Spending:
 
     Attributes:
         money: whether all clusters have a price; device-seconds count where one has none.
-        power: whether energy counts too, since clusters with power figures differ.
-        several: whether there is anything to choose; else cost and energy are multiples of time.
+        power: whether energy counts too: it is what is minimised, or clusters with power figures
+            differ.
+        several: whether there is anything to choose; else cost is a multiple of time.
     """
 
     money: bool
@@ -172,13 +183,20 @@ class Spending:
     several: bool
 
     def rates(self, cluster: Cluster, devices: Column) -> Floats:
-        """What one second of each respect but memory is worth: itself first. [respect, plan]"""
+        """What one second is worth, and what it costs. [respect, plan]"""
         one = np.ones_like(devices)
         if not self.several:
             return one[np.newaxis]
         spent = cost(cluster, one, devices=devices) if self.money else devices
-        drawn = energy(cluster, one, devices=devices) if self.power else None
-        return np.stack([rate for rate in (one, spent, drawn) if rate is not None])
+        return np.stack([rate for rate in (one, spent) if rate is not None])
+
+
+def counts_energy(study: Study) -> bool:
+    """Whether a search asks what plans draw."""
+    if study.objective is Objective.ENERGY:
+        return True
+    offers = study.choices
+    return len(offers) > 1 and all(offer.cluster.node_power is not None for offer in offers)
 
 
 def spending(study: Study) -> Spending:
@@ -187,7 +205,7 @@ def spending(study: Study) -> Spending:
     clusters = [offer.cluster for offer in offers]
     return Spending(
         money=all(cluster.price is not None for cluster in clusters),
-        power=len(offers) > 1 and all(cluster.node_power is not None for cluster in clusters),
+        power=counts_energy(study),
         several=len(offers) > 1 or len(offers[0].nodes) > 1,
     )
 

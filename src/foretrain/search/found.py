@@ -53,7 +53,8 @@ class Front:
     Attributes:
         spending: what counts beside time and memory.
         members: the plans, in no order.
-        points: seconds, what is spent in them, and bytes. [respect, member]
+        points: seconds, what is spent in them, joules where they count, and bytes.
+            [respect, member]
     """
 
     spending: Spending
@@ -67,15 +68,11 @@ class Front:
 
     def add(self, priced: Priced) -> None:
         """Look at more plans."""
-        rows = np.concatenate(
-            [
-                some[unbeaten(priced.step_time[some], priced.memory[some])]
-                for some in by_count(priced.plans.devices)
-            ]
-        )
+        rows = unbeaten_of(priced)
         seconds, devices = priced.step_time[rows], priced.plans.devices[rows]
         rates = self.spending.rates(priced.cluster, devices)
-        points = np.concatenate([rates * seconds, priced.memory[np.newaxis, rows]])
+        drawn = [] if priced.energy is None else [priced.energy[np.newaxis, rows]]
+        points = np.concatenate([rates * seconds, *drawn, priced.memory[np.newaxis, rows]])
         if len(self.members):
             stays = ~_beaten(points, self.points)
             rows, points = rows[stays], points[:, stays]
@@ -103,7 +100,7 @@ class Front:
         """Whether a member beats whatever takes at least as long and as many bytes. [row]
 
         Of one cluster and number of devices the rates are the same for all plans, so that every
-        member has one time that it beats in all respects but memory.
+        member has one time that it beats in all respects but memory, and energy where it counts.
         """
         beaten = np.zeros(len(rows), bool)
         if not self.members:
@@ -112,12 +109,49 @@ class Front:
         seconds, memory = bounds.step_time[rows], bounds.memory[rows]
         for some in by_count(devices):
             rates = self.spending.rates(bounds.cluster, devices[some[:1]])
-            reach = np.max(self.points[:-1] / rates, axis=0)
+            reach = np.max(self.points[: len(rates)] / rates, axis=0)
+            if bounds.energy is not None:
+                here = rows[some]
+                for least, joules, size in zip(reach, *self.points[-2:], strict=True):
+                    beaten[some] |= (
+                        (least < seconds[some])
+                        & (joules <= bounds.energy[here])
+                        & (size <= memory[some])
+                    )
+                continue
             order = np.argsort(reach)
             least = np.minimum.accumulate(self.points[-1][order])
             behind = np.searchsorted(reach[order], seconds[some], side="left")
             beaten[some] = (behind > 0) & (least[behind - 1] <= memory[some])
         return beaten
+
+
+def unbeaten_of(priced: Priced) -> Rows:
+    """Plans that no other of as many devices beats in time, memory and, if it counts, energy."""
+    found = []
+    for some in by_count(priced.plans.devices):
+        time, memory = priced.step_time[some], priced.memory[some]
+        if priced.energy is None:
+            found.append(some[unbeaten(time, memory)])
+        else:
+            found.append(some[_unbeaten(np.stack([time, memory, priced.energy[some]]))])
+    return np.concatenate(found)
+
+
+def _unbeaten(points: Floats) -> Rows:
+    """Columns that no other one beats, equals with them; a few that are beaten may stay. [row]
+
+    The one of the least product is beaten by none but for rounding, so that each pass over those
+    that are left finds one more.
+    """
+    found, left = [], np.arange(points.shape[1])
+    size = np.log(points).sum(axis=0)
+    while len(left):
+        best = points[:, [left[np.argmin(size[left])]]]
+        behind = (points[:, left] >= best).all(axis=0)
+        found.append(left[(points[:, left] == best).all(axis=0)])
+        left = left[~behind]
+    return np.concatenate(found)
 
 
 def by_count(devices: Column) -> list[Rows]:

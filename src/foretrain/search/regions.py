@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from foretrain.cluster.cluster import energy
 from foretrain.plan.choices import (
     Dimension,
     Question,
@@ -14,6 +15,7 @@ from foretrain.plan.choices import (
 from foretrain.plan.enumeration import (
     counts,
     order_counts,
+    up_to,
     with_choices,
 )
 from foretrain.plan.study import Study
@@ -23,10 +25,11 @@ from foretrain.plan.table import (
     Rows,
     stacked,
 )
-from foretrain.search.candidate import Priced
+from foretrain.search.candidate import Priced, counts_energy
 from foretrain.search.found import Incumbents
-from foretrain.search.survey import Survey
+from foretrain.search.survey import PIECE, Survey
 from foretrain.search.table import worth_of
+from foretrain.step.layers import computing_seconds
 from foretrain.step.memory import rooms
 from foretrain.step.setting import Setting
 
@@ -71,11 +74,13 @@ class Ordered:
         survey: the regions.
         rows: which of them, in their order.
         value: the least of each. [row]
+        energy: the least joules of each; None where nobody asks. [row]
     """
 
     survey: Survey
     rows: Rows
     value: Column
+    energy: Column | None
 
     def __len__(self) -> int:
         """Regions."""
@@ -95,6 +100,7 @@ class Ordered:
                 value=self.value[first:end],
                 step_time=known.seconds[rows],
                 memory=known.memory[rows],
+                energy=None if self.energy is None else self.energy[first:end],
             ),
             chunks=known.chunks[rows],
             many=known.many[rows],
@@ -115,15 +121,28 @@ def regions_of(study: Study, known: Survey, *, found: Incumbents) -> Ordered:
     least, lost = known.beyond
     found.fitting(least, rooms(setting, study.limit), many=lost)
     rows = found.fitting(known.memory, rooms(setting, study.limit), many=known.many)
+    devices, seconds = known.devices[rows], known.seconds[rows]
+    busy, joules = None, None
+    if counts_energy(study):
+        pieces = up_to(np.ones(len(rows), np.intp), PIECE)
+        each = [computing_seconds(setting, known.plans.take(rows[piece])) for piece in pieces]
+        busy = np.concatenate([np.zeros(0), *each])
+        joules = energy(setting.cluster, seconds, computing=busy, devices=devices)
     value = worth_of(
         study,
         setting,
-        devices=known.devices[rows],
-        seconds=known.seconds[rows],
+        devices=devices,
+        seconds=seconds,
         memory=known.memory[rows],
+        computing=busy,
     )
     order = np.argsort(value, kind="stable")
-    return Ordered(survey=known, rows=rows[order], value=value[order])
+    return Ordered(
+        survey=known,
+        rows=rows[order],
+        value=value[order],
+        energy=None if joules is None else joules[order],
+    )
 
 
 def divided(
@@ -156,6 +175,7 @@ def divided(
             value=bounds.value[source],
             step_time=bounds.step_time[source],
             memory=bounds.memory[source],
+            energy=None if bounds.energy is None else bounds.energy[source],
         ),
         chunks=regions.chunks[source],
         many=orders * counts(question, plans, later),
@@ -172,7 +192,14 @@ def joined(several: Sequence[Regions]) -> Regions:
             value=np.concatenate([each.value for each in bounds]),
             step_time=np.concatenate([each.step_time for each in bounds]),
             memory=np.concatenate([each.memory for each in bounds]),
+            energy=_side_by_side([each.energy for each in bounds]),
         ),
         chunks=np.concatenate([each.chunks for each in several]),
         many=np.concatenate([each.many for each in several]),
     )
+
+
+def _side_by_side(several: Sequence[Column | None]) -> Column | None:
+    """Columns as one; None where nobody asks for them."""
+    asked = [each for each in several if each is not None]
+    return np.concatenate(asked) if asked else None

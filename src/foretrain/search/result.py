@@ -251,7 +251,7 @@ class WhyNot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParetoPoint:
-    """A plan that no other beats in all of time, memory, cost and energy.
+    """A plan that no other beats in all of time, memory, cost and what else counts.
 
     Attributes:
         plan: the plan.

@@ -37,10 +37,15 @@ UNUSUAL: Final = (
 """Fields of which anything but what they say by default is one thing more."""
 
 
-def complexity(plans: PlanTable) -> Column:
+def complexity(plans: PlanTable, *, placed: bool = True) -> Column:
     """How many things each plan needs beside replicas of a whole model. [plan]
 
-    Open fields of a region that stand at their neutral values make it the least of its plans.
+    Open fields of a region that stand at their neutral values make it the least of its plans, but
+    for the placement: the first that differs for one plan of a region is not that of another.
+
+    Args:
+        plans: the plans, or one of each region.
+        placed: whether an unusual placement counts.
     """
     found = np.zeros(len(plans))
     for name in ABOVE_ONE:
@@ -51,6 +56,8 @@ def complexity(plans: PlanTable) -> Column:
     # samples that no power of two counts.
     sizes = plans.micro_batch
     for name, table in SIDE.items():
+        if name == "order" and not placed:
+            continue
         values = getattr(plans, table)
         odd = np.array([value != getattr(NEUTRAL, name) for value in values], float)
         found += odd[getattr(plans, name).astype(np.intp)]
@@ -110,7 +117,7 @@ class Simple:
         near = np.flatnonzero(~beaten)
         if not len(near) or not self.reach:
             return beaten
-        levels = complexity(bounds.plans.take(rows[near]))
+        levels = complexity(bounds.plans.take(rows[near]), placed=False)
         share = bounds.memory[rows[near]] / bounds.cluster.device.memory
         known = np.array(sorted(self.reach))
         # Of members that are exactly as good one is enough, so that bounds need not be beaten.

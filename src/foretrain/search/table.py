@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from foretrain.cluster.cluster import energy
 from foretrain.plan.enumeration import order_counts, with_orders
 from foretrain.plan.study import Study
 from foretrain.plan.table import Column, PlanTable, Rows
-from foretrain.search.candidate import Priced, over_limits, value
+from foretrain.search.candidate import Priced, counts_energy, over_limits, value
 from foretrain.search.found import Incumbents
 from foretrain.step.held import Held, hold
 from foretrain.step.input import with_input
+from foretrain.step.layers import computing_seconds
 from foretrain.step.memory import (
     HOST_MEMORY,
     errors_of,
@@ -108,22 +110,36 @@ def valued(
     study: Study, setting: Setting, plans: PlanTable, *, seconds: Column, memory: Column
 ) -> Priced:
     """Plans with what they take and what it is worth."""
-    worth = worth_of(study, setting, devices=plans.devices, seconds=seconds, memory=memory)
+    devices, cluster = plans.devices, setting.cluster
+    busy, joules = None, None
+    if counts_energy(study):
+        busy = computing_seconds(setting, plans)
+        joules = energy(cluster, seconds, computing=busy, devices=devices)
     return Priced(
-        cluster=setting.cluster,
+        cluster=cluster,
         plans=plans,
-        value=worth,
+        value=worth_of(
+            study, setting, devices=devices, seconds=seconds, memory=memory, computing=busy
+        ),
         step_time=seconds,
         memory=memory,
+        energy=joules,
     )
 
 
 def worth_of(
-    study: Study, setting: Setting, *, devices: Column, seconds: Column, memory: Column
+    study: Study,
+    setting: Setting,
+    *,
+    devices: Column,
+    seconds: Column,
+    memory: Column,
+    computing: Column | None,
 ) -> Column:
     """What is minimised of plans; what a failed start is expected to cost counts too. [plan]
 
     More bytes make a failed start likelier, so that a bound of seconds and bytes is one of this.
+    Seconds of computing, which only energy asks for, are known of a region.
     """
     counted = seconds
     if study.failed_start is not None:
@@ -137,5 +153,10 @@ def worth_of(
         )
         counted = seconds + (1.0 - likely) * (study.failed_start / steps)
     return value(
-        study.objective, setting.cluster, devices=devices, step_time=counted, memory=memory
+        study.objective,
+        setting.cluster,
+        devices=devices,
+        step_time=counted,
+        memory=memory,
+        computing=computing,
     )

@@ -25,6 +25,7 @@ from foretrain.plan.study import JobPlan
 from foretrain.plan.table import table_of
 from foretrain.step.held import Held, hold
 from foretrain.step.job import fed, job_of
+from foretrain.step.layers import computing_seconds
 from foretrain.step.memory import errors_of, probability, stage_memory
 from foretrain.step.memory import interval as memory_interval
 from foretrain.step.peak import MemoryPeak
@@ -286,7 +287,7 @@ def _estimate(
         mfu=useful / top,
         hfu=useful / top * (1.0 + recomputed_flop(workload.model, plan) / flop),
         cost_per_step=price,
-        energy_per_step=energy(cluster, seconds, devices=plan.devices),
+        energy_per_step=energy_of(setting, plan, seconds=seconds),
         epoch_time=None if workload.epoch_samples is None else workload.epoch_samples / rate,
         start_time=job.start_time,
         goodput=job.goodput,
@@ -298,6 +299,14 @@ def _estimate(
         warnings=(*settled.warnings, *unlike(told)),
         sources=sources(setting),
     )
+
+
+def energy_of(setting: Setting, plan: Plan, *, seconds: float) -> float | None:
+    """Joules of one step of a plan that takes so long; None without power figures."""
+    if setting.cluster.node_power is None:
+        return None
+    busy = float(computing_seconds(setting, table_of([plan]))[0])
+    return energy(setting.cluster, seconds, computing=busy, devices=plan.devices)
 
 
 class _ToTrain(TypedDict):

@@ -6,7 +6,7 @@ entry lists those that it has. What an entry does not speak of is not forbidden.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from types import MappingProxyType
@@ -225,7 +225,7 @@ class Runners:
     """
 
     trainers: tuple[Trainer, ...]
-    known: dict[tuple[float, ...], bool] = field(default_factory=dict)
+    known: dict[Hashable, bool] = field(default_factory=dict)
 
     def can(self, plans: PlanTable) -> Flags:
         """Whether any of them can run each plan. [plan]"""
@@ -236,10 +236,14 @@ class Runners:
         ]
         rows, index = distinct(columns)
         asked = zip(*(column[rows].tolist() for column in columns), strict=True)
-        can = [self._can(key, plans, int(row)) for key, row in zip(asked, rows, strict=True)]
+        # Another table may number its cuts and grids otherwise.
+        cuts = [plans.cuts[int(each)] for each in plans.cut[rows]]
+        grids = [bool(plans.grids[int(each)]) for each in plans.grid[rows]]
+        keys = zip(cuts, grids, asked, strict=True)
+        can = [self._can(key, plans, int(row)) for key, row in zip(keys, rows, strict=True)]
         return np.array(can, bool)[index]
 
-    def _can(self, asked: tuple[float, ...], plans: PlanTable, row: int) -> bool:
+    def _can(self, asked: Hashable, plans: PlanTable, row: int) -> bool:
         if asked not in self.known:
             plan = plans.plan(row)
             wanted = tuple(wishes(plan))

@@ -197,6 +197,29 @@ def eager(model: Model, kernels: Kernels = NOTHING_FUSED) -> Model:
     return replace(model, layers=tuple(map(_with_most_passing, layers)))
 
 
+GELU_KEPT = 3
+"""Values that x * 0.5 * (1 + erf(x / sqrt(2))) keeps for each of its input, operation by operation:
+what the error function reads, and both factors of the last product."""
+
+
+def with_written_gelu(model: Model) -> Model:
+    """A model whose GELU is written in Python, which keeps more than a kernel of its own.
+
+    Source: pytorch-pretrained-bert 0.6.2, modeling.py; transformers 2.9, activations.py.
+    """
+    layers = (
+        replace(layer, operators=tuple(map(_with_written_gelu, layer.operators)))
+        for layer in model.layers
+    )
+    return replace(model, layers=tuple(layers))
+
+
+def _with_written_gelu(operator: Operator) -> Operator:
+    if not stem(operator).endswith("activation"):
+        return operator
+    return replace(operator, kept=Size(values=GELU_KEPT * operator.kept.values))
+
+
 def _with_most_passing(layer: Layer) -> Layer:
     """The layer with what passes by the one operator by which most does; of scores apart.
 

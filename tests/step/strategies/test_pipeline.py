@@ -126,6 +126,8 @@ PUBLISHED = (
     ("counted", 61, 8, 32, "1-30x2-0"),
     # Megatron-LM's account_for_embedding_ and account_for_loss_in_pipeline_split: 126 + 2 in 8.
     ("counted", 126, 8, 8, "15-6x16-15"),
+    # Megatron-Bridge 0.3, Llama 3.1 405B on GB200: 16 stages of 8 chunks.
+    ("counted", 126, 16, 128, "0-126x1-0"),
     ("counted", 94, 8, 32, "2-30x3-2"),
     # BLOOM: 70 layers and two embeddings on 12 stages, type:transformer|embedding.
     ("counted", 70, 12, 12, "5-10x6-5"),
@@ -160,8 +162,14 @@ def test_uneven_cut_has_every_layer_once_and_full_chunks_between_the_ends(
     assert sum(sizes) == layers
     assert len(sizes) == chunks
     assert len(set(sizes[1:-1])) <= 1
-    assert max(sizes) == sizes[min(1, chunks - 2)] >= sizes[0] >= 1
+    assert max(sizes) == sizes[min(1, chunks - 2)] >= sizes[0]
+    assert sizes[0] >= (0 if cut == "counted" and each > 1 else 1)
     assert sizes[-1] >= (1 if each == 1 else 0)
+
+
+def test_first_chunk_may_be_what_stands_before_the_layers_alone():
+    model = build("gpt-3-175b", sequence=2048)
+    assert stage_layers(model, 2, (0, 40, 40, 16)) == [(1, 40, 0), (0, 56, 1)]
 
 
 def test_last_chunk_may_be_what_stands_behind_the_layers_alone():

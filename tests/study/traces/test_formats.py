@@ -24,7 +24,7 @@ CELLS = {
     "sacct": {
         "JobID": "7", "User": "u1", "Partition": "p", "Submit": "100", "Start": "130",
         "Elapsed": "50", "Timelimit": "2:00", "State": "COMPLETED",
-        "AllocTRES": "cpu=8,gres/gpu:a100=4,node=1",
+        "AllocTRES": "cpu=8,gres/gpu:a100=4,node=1", "Priority": "9342",
     },
     "swf": {
         "job number": "7", "submit time": "100", "wait time": "30", "run time": "50",
@@ -45,7 +45,7 @@ RECORDS = {
     "tiresias": Record(**BEGUN, name="job-000007", devices=4, group="vgg"),
     "sacct": Record(
         **BEGUN, name="7", devices=4, begun=130.0, estimate=120.0, user="u1", group="p",
-        kinds=("a100",),
+        kinds=("a100",), nodes=1, priority=9342.0,
     ),
     "swf": Record(
         **BEGUN, name="job-0000007", devices=4, begun=130.0, estimate=120.0, user="3", group="2"

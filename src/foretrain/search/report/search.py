@@ -12,6 +12,7 @@ from typing import Final
 from foretrain.errors import About, of
 from foretrain.plan.study import Study, sized
 from foretrain.plan.table import spelled
+from foretrain.search.candidate import counts_energy
 from foretrain.search.largest import Largest
 from foretrain.search.report import charts, ranking
 from foretrain.search.report.charts import pareto_plot
@@ -317,13 +318,15 @@ def _ranking(result: SearchResult) -> ReportSection:
 def _front(study: Study, result: SearchResult) -> ReportSection:
     """The plans that nothing beats in every respect."""
     memories = {offer.cluster.device.memory for offer in study.choices}
+    counted = ", cost and energy" if counts_energy(study) else " and cost"
     content = {
         "plot": pareto_plot(study, result),
+        "counted": counted,
         "capacity": written(BYTES, memories.pop()) if len(memories) == 1 else "",
     }
     return ReportSection(
         name="front",
-        title="Trade-offs: no other plan beats these in time, memory, cost and energy at once",
+        title=f"Trade-offs: no other plan beats these in time, memory{counted} at once",
         body=(
             Drawing(template="front", content=content),
             Paper(ranking.pareto(result.pareto)),

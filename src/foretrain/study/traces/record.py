@@ -140,24 +140,7 @@ def log_of(
     problems.check()
     first = min(each.arrival for each in sound)
     named = tuple(_named_apart(sound))
-    jobs = tuple(
-        Job(
-            name=each.name,
-            arrival=each.arrival - first,
-            work=each.ran or 0.0,
-            curve=curve(each.devices),
-            devices=each.devices,
-            end=each.end,
-            estimate=each.estimate,
-            user=each.user,
-            account=each.account,
-            qos=each.qos,
-            group=each.group,
-            kinds=each.kinds,
-            sequence=each.line,
-        )
-        for each in named
-    )
+    jobs = tuple(_job(each, curve(each.devices), first=first) for each in named)
     return Log(
         trace=Trace(name=name, jobs=jobs),
         begun={each.name: each.begun - first for each in named if each.begun is not None},
@@ -165,6 +148,25 @@ def log_of(
         resubmitted=len(sound) - len({each.name for each in sound}),
         priorities={each.name: each.priority for each in named if each.priority is not None},
         nodes={each.name: each.nodes for each in named if each.nodes},
+    )
+
+
+def _job(record: Record, curve: Curve, *, first: float) -> Job:
+    """The job of a record, in a trace that begins with the first arrival."""
+    return Job(
+        name=record.name,
+        arrival=record.arrival - first,
+        work=record.ran or 0.0,
+        curve=curve,
+        devices=record.devices,
+        end=record.end,
+        estimate=record.estimate,
+        user=record.user,
+        account=record.account,
+        qos=record.qos,
+        group=record.group,
+        kinds=record.kinds,
+        sequence=record.line,
     )
 
 
