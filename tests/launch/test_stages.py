@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from tests.launch.random_plans import differences, refused, returned, study
 
-from foretrain.plan.plan import AS_MADE, Offload, Plan, Recompute, Sharding, cut_into, rule_of
+from foretrain.launch.stages import rule_of
+from foretrain.plan.plan import AS_MADE, Offload, Plan, Recompute, Sharding, cut_into
 from foretrain.search.export import files_of
 
 LAYERS = {"llama-3-405b": 126, "deepseek-v3": 61}

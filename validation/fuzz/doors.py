@@ -680,7 +680,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="log-inferred",
-            reads=("study/traces/read.py:read_log", "study/site.py:infers_rules"),
+            reads=("study/traces/read.py:read_log",),
             seeds=(Seed(name="sacct.csv", text=seeds.WAITED, form="lines"),),
             use=replayed(seeds.INFERRED),
         ),

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, Final
 
-from foretrain.plan.plan import SAID, Plan, Schedule, idle, rule_of
+from foretrain.launch.stages import rule_of
+from foretrain.plan.plan import SAID, Plan, Schedule, idle
 from foretrain.plan.study import Study
 from foretrain.trainers.chosen import Chosen, chosen_of
 from foretrain.trainers.flags import Fact, Facts

@@ -11,7 +11,7 @@ from itertools import groupby
 from math import prod
 from typing import Final
 
-from foretrain.plan.plan import AS_MADE, cut_into, lists_chunks, rule_of
+from foretrain.plan.plan import AS_MADE, Cut, cut_into, lists_chunks
 from foretrain.trainers.flags import Fact, Facts
 
 Found = Mapping[str, Fact] | None
@@ -103,6 +103,16 @@ def _cut(facts: Facts) -> tuple[int, ...]:
         return ()
     chunks = degrees(facts, "pipeline", "interleaving")
     return cut_into(rule, layers, pipeline=pipeline, chunks=chunks) or ()
+
+
+def rule_of(sizes: tuple[int, ...], pipeline: int) -> Cut:
+    """The rule that makes just these chunks of so many stages; the chunks where none does."""
+    layers, chunks = sum(sizes), len(sizes)
+    made = (each for each in AS_MADE if isinstance(each, str))
+    rule = (
+        each for each in made if cut_into(each, layers, pipeline=pipeline, chunks=chunks) == sizes
+    )
+    return next(rule, sizes)
 
 
 def _listed(cut: Sequence[int], facts: Facts) -> Found:

@@ -316,10 +316,7 @@ def _folded(cut: tuple[int, ...]) -> str:
 
 
 def lists_chunks(cut: tuple[int, ...]) -> bool:
-    """Whether numbers can be layers of chunks: of several the ends may be what stands there.
-
-    Two stages of two chunks are the fewest of which the first chunk may have no layer.
-    """
+    """Whether numbers can be layers of chunks: of four at least the first may have none."""
     if len(cut) < 2:
         return cut >= (1,)
     first = 0 if len(cut) >= 4 else 1
@@ -367,16 +364,6 @@ def cut_into(cut: NamedCut, layers: int, *, pipeline: int, chunks: int) -> tuple
     other = layers % pipeline > 0 and (chunks > 2 or not ends)
     lean = most * (chunks // pipeline) <= -(-(layers + 2 * ends) // pipeline) + 1
     return (*sizes, left) if some and other and lean else None
-
-
-def rule_of(sizes: tuple[int, ...], pipeline: int) -> Cut:
-    """The rule that makes just these chunks of so many stages; the chunks where none does."""
-    layers, chunks = sum(sizes), len(sizes)
-    made = (each for each in AS_MADE if isinstance(each, str))
-    rule = (
-        each for each in made if cut_into(each, layers, pipeline=pipeline, chunks=chunks) == sizes
-    )
-    return next(rule, sizes)
 
 
 def idle(plan: Plan, model: Model) -> dict[str, str]:
