@@ -111,7 +111,8 @@ class _Stages:
         )
         if asked.admit:
             dispatcher = Admission(dispatcher, fleet, most=asked.admit)
-        if any(job.after for job in trace.jobs):
+        eligibility = None
+        if any(job.after or job.rung for job in trace.jobs):
             eligibility = Eligibility(dispatcher, trace)
             observers.append(eligibility)
             dispatcher = eligibility
@@ -133,6 +134,7 @@ class _Stages:
             grace=asked.grace,
         ).run()
         outcomes.fragmentation = lies.stranded_share if lies else None
+        outcomes.sweeps = eligibility.sweeps.held if eligibility else {}
         return outcomes
 
     def _pool(self, fleet: Fleet) -> tuple[Pool, Fragmentation | None]:
