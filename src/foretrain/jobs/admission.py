@@ -111,6 +111,10 @@ def partitioned(
             rank = ranks[job.name]
             for column in ("begun", "ended", "attained", "held", "stops"):
                 getattr(whole, column)[rank] = getattr(part, column)[place]
+        for column in ("killed", "cancelled"):
+            places = {ranks[part.trace.jobs[place].name] for place in getattr(part, column)}
+            getattr(whole, column).update(places)
+        whole.sweeps = {**whole.sweeps, **part.sweeps}
         whole.last = max(whole.last, part.last)
     return whole
 

@@ -364,6 +364,7 @@ class Simulated:
         capacity: what a target needs; None where the study has none.
         findings: what follows, in words.
         jobs_per_second: simulated jobs per CPU second.
+        counted: what responses are of: "jobs", or "sweeps" from their submission to their winner.
     """
 
     devices: int
@@ -377,3 +378,4 @@ class Simulated:
     capacity: Capacity | None
     findings: tuple[str, ...]
     jobs_per_second: float
+    counted: str = "jobs"

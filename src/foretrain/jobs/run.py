@@ -111,11 +111,6 @@ class _Stages:
         )
         if asked.admit:
             dispatcher = Admission(dispatcher, fleet, most=asked.admit)
-        eligibility = None
-        if any(job.after or job.rung for job in trace.jobs):
-            eligibility = Eligibility(dispatcher, trace)
-            observers.append(eligibility)
-            dispatcher = eligibility
         pool, lies = self._pool(fleet)
         observers += [lies] if lies else []
         if asked.failures is not None:
@@ -125,6 +120,12 @@ class _Stages:
         if asked.outages:
             assert isinstance(pool, NodePool), "what is out is a node"
             dispatcher = Outages(dispatcher, pool, outages=asked.outages)
+        eligibility = None
+        if any(job.after or job.rung for job in trace.jobs):
+            # The first whom a job meets: who is given up before it may start, nobody else has met.
+            eligibility = Eligibility(dispatcher, trace)
+            observers.append(eligibility)
+            dispatcher = eligibility
         outcomes = Simulation(
             trace,
             pool,

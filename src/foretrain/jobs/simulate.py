@@ -316,6 +316,7 @@ def _answer(study: QueueStudy, curves: tuple[ModelCurve, ...], results: Results)
         capacity=None,
         findings=(),
         jobs_per_second=jobs / seconds if seconds else 0.0,
+        counted="sweeps" if isinstance(study.jobs, Drawn) and study.jobs.sweeps else "jobs",
     )
 
 

@@ -18,7 +18,7 @@ from foretrain.jobs.active import Active
 from foretrain.jobs.hazard import pace
 from foretrain.jobs.shared import Allocation, ClusterState
 from foretrain.measured.job import Dependency, DependsOn, Job, Trace
-from foretrain.measured.sweep import Board, Bracket, EndingRule, Rung, Sweep, SweepKind, verdicts
+from foretrain.measured.sweep import Board, Bracket, Rung, Sweep, SweepKind, verdicts
 from foretrain.throughput import rigid
 
 if TYPE_CHECKING:
@@ -307,14 +307,13 @@ class AwareSweeps:
 
 def _ahead(sweep: Sweep, bracket: Bracket) -> tuple[_Ahead, ...]:
     """What is expected beyond each rung. [rung]"""
-    together = sweep.rule is EndingRule.HALVING
     expected, found = sweep.expected(bracket), []
     for place in range(len(bracket.rungs)):
         later = range(place + 1, len(bracket.rungs))
         whole = fsum(expected[rung] * bracket.lengths[rung] for rung in later)
         trial = fsum(sweep.chance ** (rung - place) * bracket.lengths[rung] for rung in later)
         path = bracket.rungs[-1] - bracket.rungs[place]
-        found.append(_Ahead(whole if together else 0.0, 0.0 if together else trial, path))
+        found.append(_Ahead(whole, 0.0, path) if sweep.waits else _Ahead(0.0, trial, path))
     return tuple(found)
 
 

@@ -34,6 +34,9 @@ class EndingRule(StrEnum):
     HALVING = "successive-halving"
     """The best share of one in eta, when all have come."""
 
+    HYPERBAND = "hyperband"
+    """The same in several brackets, which begin with more trials or with longer rungs."""
+
     ASHA = "asha"
     """Whoever is among the best one in eta of those that have come so far, as soon as it is."""
 
@@ -107,7 +110,7 @@ class Sweep:
             raise InputError(f"Sweep.eta must be above 1, got {self.eta}.")
         if not self.brackets:
             raise InputError(f"the sweep {self.name} has no bracket.")
-        for bracket in self.brackets:
+        for bracket in self.brackets if self.waits or self.rule is EndingRule.ASHA else ():
             if bracket.kept(self.eta)[-1] < 1:
                 raise InputError(
                     f"the sweep {self.name} has {bracket.trials} trials, of which none is left at"
@@ -126,9 +129,14 @@ class Sweep:
 
     def expected(self, bracket: Bracket) -> tuple[float, ...]:
         """Trials that train to each rung, on average. [rung]"""
-        if self.rule is EndingRule.HALVING:
+        if self.waits:
             return bracket.kept(self.eta)
         return tuple(bracket.trials * self.chance**rung for rung in range(len(bracket.rungs)))
+
+    @property
+    def waits(self) -> bool:
+        """Whether trials at a rung wait for their peers."""
+        return self.rule in {EndingRule.HALVING, EndingRule.HYPERBAND}
 
     @property
     def chance(self) -> float:
@@ -159,7 +167,7 @@ class Rung(NamedTuple):
         return self.place == len(self.sweep.brackets[self.bracket].rungs) - 1
 
 
-def halving(first: float, last: float, *, eta: float) -> tuple[float, ...]:
+def geometric(first: float, last: float, *, eta: float) -> tuple[float, ...]:
     """Rungs from the first to the last time, each eta times the one before. [rung]"""
     if not 0 < first <= last < inf:
         raise InputError(f"first must be above 0 s and at most last, got {first} and {last}.")
@@ -177,7 +185,7 @@ def hyperband(first: float, last: float, *, eta: float) -> tuple[Bracket, ...]:
 
     Source: li2018, algorithm 1, with numbers of trials rounded up, as in Ray Tune.
     """
-    rungs = halving(first, last, eta=eta)
+    rungs = geometric(first, last, eta=eta)
     most = len(rungs) - 1
     return tuple(
         Bracket(
@@ -264,6 +272,7 @@ def _better_than_median(board: Board) -> Verdicts:
 
 RULES: Final[Mapping[EndingRule, Callable[[Board], Verdicts]]] = {
     EndingRule.HALVING: _when_all_came,
+    EndingRule.HYPERBAND: _when_all_came,
     EndingRule.ASHA: _promoted,
     EndingRule.STOPPING: _no_worse_than_before,
     EndingRule.PRUNING: _among_the_best,
