@@ -145,9 +145,7 @@ def _gains(name: str, kinds: Callable[[Generator], list[SweepKind]], seeds: int)
     space = fleet(DEVICES)
     for seed in range(seeds):
         random = default_rng(seed)
-        trace = submitted(
-            kinds(random), count=COUNT, load=LOAD, devices=DEVICES, random=random
-        )
+        trace = submitted(kinds(random), count=COUNT, load=LOAD, devices=DEVICES, random=random)
         bounds.append(bound(trace, DEVICES))
         for policy, found in means.items():
             found.append(summary(run(trace, space, policy), space).mean)
@@ -180,9 +178,7 @@ def bound(trace: Trace, devices: int) -> float:
     all of its work spread over all devices; and sweeps as jobs of one device that is as fast as all
     together, shortest remaining work first, of which no policy has a lower mean (schrage1966).
     """
-    rungs = {
-        job.rung.sweep.name: (job.arrival, job.rung.sweep) for job in trace.jobs if job.rung
-    }
+    rungs = {job.rung.sweep.name: (job.arrival, job.rung.sweep) for job in trace.jobs if job.rung}
     alone = [
         max(sweep.demand / devices, max(bracket.rungs[-1] for bracket in sweep.brackets))
         for _, sweep in rungs.values()

@@ -168,7 +168,7 @@ def capacity_table(answer: Capacity) -> Table:
     response = Column(name=answer.quantity, meaning="that time on them", number=True)
     return table(
         answer.policies,
-        *("policy", "suffices", "devices"),
+        *("policy", "suffices", "within", "devices"),
         (
             response,
             lambda each: written(SECONDS, each.response) if each.response < inf else "no room",

@@ -273,6 +273,10 @@ class Enough:
     Attributes:
         policy: which one.
         nodes: the fewest that keep it; None where not even the most that were looked at do.
+        least: the fewest nodes of the 95 % interval; None where none of those that were looked at
+            are enough even with luck, or there is too little to tell.
+        most: the most nodes of it; None where it may be more than were looked at, or likewise.
+        sure: whether there is an interval: `least` or more nodes, and at most `most`.
         devices: of those nodes.
         response: what the target is about, seconds, on those nodes or on the most.
         utilisation: of their devices.
@@ -281,6 +285,9 @@ class Enough:
 
     policy: str = field(metadata=label("policy"))
     nodes: int | None
+    least: int | None
+    most: int | None
+    sure: bool
     devices: int = field(metadata=label("devices", whole))
     response: float
     utilisation: float = field(metadata=label("utilisation", percent, short="used"))
@@ -291,6 +298,16 @@ class Enough:
     def suffices(self) -> str:
         """How many nodes do, if any number does."""
         return "not enough" if self.nodes is None else whole(self.nodes)
+
+    @property
+    @labelled("within", number=True, meaning="95 % interval of the nodes", spare=1)
+    def within(self) -> str | None:
+        """The interval of the number of nodes; None where there is too little to tell."""
+        if not self.sure or self.least is None:
+            return None
+        if self.most is None:
+            return f"{self.least} or more"
+        return str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
 
     @property
     @labelled("cost per hour", DOLLARS)

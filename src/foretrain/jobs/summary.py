@@ -256,7 +256,12 @@ def independent(values: Sequence[float]) -> float:
 
 
 def _around(middle: float, values: Sequence[float], *, like: float) -> Interval:
-    """The interval of a mean, by values that tell as much of it as some independent ones."""
+    """The interval of a mean, by values that tell as much of it as some independent ones.
+
+    A mean of 0 is that of values that are all 0, and nothing tells of others.
+    """
+    if not middle:
+        return 0.0, 0.0
     error = stdev(values) / sqrt(like) / middle
     reach = exp(student_quantile(CONFIDENCE, freedom=max(1, floor(like) - 1)) * error)
     return middle / reach, middle * reach

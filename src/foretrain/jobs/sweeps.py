@@ -264,9 +264,7 @@ class AwareSweeps:
             rung = active.job.rung
             name = active.job.name if rung is None else rung.sweep.name
             sweeps.setdefault(name, []).append((_left(active, state.now), active))
-        order = sorted(
-            (self._needs(there), there[0][1].rank, there) for there in sweeps.values()
-        )
+        order = sorted((self._needs(there), there[0][1].rank, there) for there in sweeps.values())
         left, grants = state.devices, {}
         for _, _, there in order:
             for _, rank, active in sorted(self._path(*each) for each in there):

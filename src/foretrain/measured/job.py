@@ -117,7 +117,7 @@ class Job:
     group: str = ""
     kinds: tuple[str, ...] = ()
     sequence: int = 0
-    rung: Rung | None = None
+    rung: Rung | None = field(default=None, metadata={"if_set": True})
 
     def __post_init__(self) -> None:
         if self.ends_after == inf:

@@ -139,7 +139,7 @@ class Drawn:
     models: tuple[JobModel, ...] = ()
     serial: float | None = None
     ends: bool = True
-    sweeps: tuple[SweepKind, ...] = ()
+    sweeps: tuple[SweepKind, ...] = field(default=(), metadata={"if_set": True})
 
     def __post_init__(self) -> None:
         if self.sweeps and (self.models or self.serial is not None):
