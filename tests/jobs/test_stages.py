@@ -152,7 +152,7 @@ def test_jobs_that_would_wait_for_ever_are_refused(after, message):
 
 
 def test_nodes_stop_failing_once_the_last_job_has_ended_or_was_given_up():
-    """A job that waits for the failure of one that succeeds never comes, and nothing waits for it."""
+    """A job that waits for the failure of one that succeeds never comes."""
     first = job(0, work=10.0)
     never = job(1, after=(Dependency(first.name, DependsOn.FAILURE),))
     failing = NodeFailures(between=50.0, repair=1.0, checkpoint=0.5)

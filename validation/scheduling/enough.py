@@ -4,9 +4,10 @@
     python -m validation.scheduling.enough 20 4711     # the same again
 
 A site is a fleet, a load, a policy and a target, all drawn at random, with jobs like those of
-Philly. Its question is answered as `simulate` answers it, from runs that it makes as long as it needs. The truth is the
-fewest nodes that keep the target in a run of `LONG` jobs, other ones: it lies in the interval if
-its last number of nodes keeps the target there, and one node fewer than its first does not. The exit status is 1 if less than nine tenths of the intervals hold it.
+Philly. Its question is answered as `simulate` answers it, from a run that it makes as long as it
+needs. The truth is the fewest nodes that keep the target in a run of `LONG` jobs, other ones: it
+lies in the interval if its last number of nodes keeps the target there, and one node fewer than its
+first does not. The exit status is 1 if less than nine tenths of the intervals hold it.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def claims(count: int, seed: int) -> Iterator[Claim]:
         asked = study.target
         print(
             f"  {study.fleet.devices:3} devices, load {study.loads[0]:.2f}, {study.policies[0]:5}"
-            f" {asked.quantity.value:12}{asked.seconds:8.0f} s, {study.jobs.jobs} jobs: {each.nodes}"
+            f" {asked.quantity.value:12}{asked.seconds:8.0f} s: {each.nodes}"
             f" ({each.least} to {each.most}): {each.verdict}",
             flush=True,
         )

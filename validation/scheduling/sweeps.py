@@ -27,7 +27,6 @@ from numpy.random import Generator, default_rng
 from validation.parts.claims import Claim, table
 
 from foretrain.cluster.mixed import fleet
-from foretrain.jobs.policies.table import POLICIES
 from foretrain.jobs.run import run
 from foretrain.jobs.summary import summary
 from foretrain.jobs.sweeps import as_jobs, submitted
@@ -180,7 +179,7 @@ def bound(trace: Trace, devices: int) -> float:
     """
     rungs = {job.rung.sweep.name: (job.arrival, job.rung.sweep) for job in trace.jobs if job.rung}
     alone = [
-        max(sweep.demand / devices, max(bracket.rungs[-1] for bracket in sweep.brackets))
+        max(sweep.demand / devices, *(bracket.rungs[-1] for bracket in sweep.brackets))
         for _, sweep in rungs.values()
     ]
     waiting = sorted((arrival, sweep.demand / devices) for arrival, sweep in rungs.values())
@@ -222,7 +221,7 @@ def drawn_cases(count: int, seed: int = 0) -> Iterator[tuple[Small, ...]]:
 
 
 def apart_of(sweeps: Sequence[Small], devices: int) -> float:
-    """How far the policy's sum of times to winners is above the best of all schedules, as a share."""
+    """The share by which the policy's sum of times to winners is above the best schedule's."""
     jobs = []
     for number, (arrival, rungs) in enumerate(sweeps):
         at = [sum(each[0] for each in rungs[: place + 1]) for place in range(len(rungs))]
@@ -249,9 +248,7 @@ def least_total(sweeps: tuple[Small, ...], devices: int) -> int:
         if not there:
             return 0
         came = [each for each in there if sweeps[each][0] <= now]
-        choices = [
-            [chosen for chosen in range(min(devices, len(states[each]) - 1) + 1)] for each in came
-        ]
+        choices = [list(range(min(devices, len(states[each]) - 1) + 1)) for each in came]
         best = None
         for numbers in product(*choices):
             if sum(numbers) > devices or (came and not sum(numbers)):

@@ -285,9 +285,9 @@ class Enough:
 
     policy: str = field(metadata=label("policy"))
     nodes: int | None
-    least: int | None
-    most: int | None
-    sure: bool
+    least: int | None = None
+    most: int | None = None
+    sure: bool = False
     devices: int = field(metadata=label("devices", whole))
     response: float
     utilisation: float = field(metadata=label("utilisation", percent, short="used"))

@@ -55,10 +55,9 @@ from foretrain.measured.site import SiteRules
 from foretrain.show.document import fingerprint
 from foretrain.study.coefficients import DEFAULT
 
-
 LIVES = 10
-"""How often a job as long as those that settle a cluster could run in what counts of a run, at least:
-as many stretches of time that hardly depend on each other tell how sure a mean is."""
+"""How often a job as long as those that settle a cluster could run in what counts of a run, at
+least: as many stretches of time that hardly depend on each other tell how sure a mean is."""
 
 SAMPLE = 10_000
 """Jobs that are drawn to see how long they take."""

@@ -182,7 +182,7 @@ class _BracketBooks:
 
 
 class SweepBooks:
-    """What became of sweeps: who came to their rungs, and how long any of their trials held devices.
+    """What became of sweeps: who came to their rungs, and how long any of their trials ran.
 
     Attributes:
         held: seconds during which at least one trial held devices, by the name of the sweep.
@@ -276,7 +276,7 @@ class AwareSweeps:
         return grants
 
     def _needs(self, there: Sequence[tuple[float, Active]]) -> float:
-        """Expected device-seconds until a sweep is over, from those of its trials that are there."""
+        """Expected device-seconds until a sweep is over, from its trials that are there."""
         total = 0.0
         brackets: dict[int, float] = {}
         for seconds, active in there:

@@ -1,10 +1,11 @@
-"""Sweeps: trials of one hyper-parameter search, the rungs at which they are looked at, and who ends.
+"""Sweeps: trials of one hyper-parameter search, the rungs where they are looked at, and who ends.
 
 A trial trains up to a rung, writes a checkpoint and shows a loss. A rule then says who goes on: at
 once, or when its peers have come to the rung too. What is left at the last rung is the winner.
 
 Source of the rules, each as its own paper or program has it: jamieson2016 (successive halving),
-li2018 (Hyperband), li2020asha (ASHA), liaw2018 (Ray Tune), akiba2019 (Optuna), golovin2017 (median).
+li2018 (Hyperband), li2020asha (ASHA), liaw2018 (Ray Tune), akiba2019 (Optuna), golovin2017
+(median).
 """
 
 from __future__ import annotations
@@ -281,7 +282,7 @@ RULES: Final[Mapping[EndingRule, Callable[[Board], Verdicts]]] = {
 
 
 def _best(losses: Sequence[float], count: int) -> Iterable[int]:
-    """Places of the lowest losses, of equal ones of the first to come; never of a trial that failed.
+    """Places of the lowest losses, of equal ones the first to come; never of a trial that failed.
 
     A trial that failed has an infinite loss.
     """

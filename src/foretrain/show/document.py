@@ -38,6 +38,7 @@ from foretrain.study.coefficients import DEFAULT
 
 if TYPE_CHECKING:
     import pandas
+    from _typeshed import DataclassInstance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +201,7 @@ def _collection(value: object, *, open_ended: bool) -> Plain:
     raise TypeError(f"{type(value).__name__} has no place in a document: {value!r}")
 
 
-def _members(noun: Any) -> Iterator[tuple[str, object]]:
+def _members(noun: DataclassInstance) -> Iterator[tuple[str, object]]:
     """What a noun says, by name.
 
     What it does not show of itself (a function, a cache) is nothing that it says. What a later
