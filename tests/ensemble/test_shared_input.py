@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from foretrain.errors import InputError, NoPlanFits
-from foretrain.jobs.curves import curve_of
+from foretrain.jobs.case import curve_of
 from foretrain.jobs.report import simulate_report
 from foretrain.jobs.simulate import simulate
 from foretrain.show.document import document, provenance

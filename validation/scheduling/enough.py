@@ -22,10 +22,10 @@ from numpy.random import default_rng
 from validation.parts.claims import Claim, table
 
 from foretrain.cluster.mixed import Fleet, Nodes
+from foretrain.jobs.capacity import LATE, capacity
 from foretrain.jobs.generator import generate
 from foretrain.jobs.mix import PHILLY
 from foretrain.jobs.run import run
-from foretrain.jobs.simulate import LATE, capacity
 from foretrain.jobs.summary import summary
 from foretrain.measured.job import Trace
 from foretrain.measured.queue_study import Drawn, QueueStudy, Target, TargetQuantity

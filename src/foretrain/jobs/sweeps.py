@@ -18,7 +18,7 @@ from foretrain.jobs.active import Active
 from foretrain.jobs.hazard import pace
 from foretrain.jobs.shared import Allocation, ClusterState
 from foretrain.measured.job import Dependency, DependsOn, Job, Trace
-from foretrain.measured.sweep import Board, Bracket, Rung, Sweep, SweepKind, verdicts
+from foretrain.measured.sweep import Board, Bracket, Sweep, SweepKind, TrialRung, verdicts
 from foretrain.throughput import rigid
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def as_jobs(
                     estimate=(bracket.rungs[-1] - before) * slow,
                     group=group,
                     after=(Dependency(f"{name}{place - 1}", DependsOn.PROMOTION),) if place else (),
-                    rung=Rung(sweep, number, trial, place, losses[number][trial][place]),
+                    rung=TrialRung(sweep, number, trial, place, losses[number][trial][place]),
                 )
                 jobs.append(job)
     return tuple(jobs)
@@ -149,14 +149,14 @@ class _BracketBooks:
         self._told: list[dict[int, bool]] = [{} for _ in range(self._rungs)]
         self._coming = [bracket.trials] * self._rungs
 
-    def show(self, rung: Rung, loss: float) -> Iterator[tuple[int, int, bool]]:
+    def show(self, rung: TrialRung, loss: float) -> Iterator[tuple[int, int, bool]]:
         """A trial has come to a rung: trial, rung and whether it goes on, of all who are told."""
         self._losses[rung.trial].append(loss)
         self._came[rung.place].append(rung.trial)
         self._coming[rung.place] -= 1
         yield from self._look(rung.place)
 
-    def expects(self, rung: Rung) -> bool:
+    def expects(self, rung: TrialRung) -> bool:
         """Whether a trial was to come to a rung: it began, or was told to go on there."""
         may = not rung.place or self._told[rung.place - 1].get(rung.trial, False)
         return may and len(self._losses[rung.trial]) == rung.place
@@ -296,7 +296,7 @@ class AwareSweeps:
             seconds += self._beyond(rung).path * _slowness(active.job, rung)
         return -seconds, active.rank, active
 
-    def _beyond(self, rung: Rung) -> _Ahead:
+    def _beyond(self, rung: TrialRung) -> _Ahead:
         key = (rung.sweep.name, rung.bracket)
         if key not in self._ahead:
             self._ahead[key] = _ahead(rung.sweep, rung.sweep.brackets[rung.bracket])
@@ -315,7 +315,7 @@ def _ahead(sweep: Sweep, bracket: Bracket) -> tuple[_Ahead, ...]:
     return tuple(found)
 
 
-def _slowness(job: Job, rung: Rung) -> float:
+def _slowness(job: Job, rung: TrialRung) -> float:
     """Seconds of a trial over those of one of mean speed."""
     return job.work / rung.sweep.brackets[rung.bracket].lengths[rung.place]
 

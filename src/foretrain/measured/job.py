@@ -15,7 +15,7 @@ from math import inf, isfinite
 from typing import NamedTuple
 
 from foretrain.errors import InputError
-from foretrain.measured.sweep import Rung
+from foretrain.measured.sweep import TrialRung
 from foretrain.throughput import Curve
 
 
@@ -117,7 +117,7 @@ class Job:
     group: str = ""
     kinds: tuple[str, ...] = ()
     sequence: int = 0
-    rung: Rung | None = field(default=None, metadata={"if_set": True})
+    rung: TrialRung | None = field(default=None, metadata={"if_set": True})
 
     def __post_init__(self) -> None:
         if self.ends_after == inf:

@@ -145,7 +145,7 @@ class Sweep:
         return 0.5 if self.rule is EndingRule.MEDIAN else 1.0 / self.eta
 
 
-class Rung(NamedTuple):
+class TrialRung(NamedTuple):
     """What of a sweep a job is: one trial on its way to one rung.
 
     Attributes:
