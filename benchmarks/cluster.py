@@ -77,7 +77,7 @@ after twelve too.
 PHILLY = 2_490
 LOG = Path(__file__).parents[1] / "validation/tables/scheduling/philly/philly_jobs.csv.gz"
 MILLION, LARGE = 1_000_000, 100_000
-MINUTES, MEMORY = 5.0, 4e9
+MINUTES, MEMORY = 5.0, 2e9
 
 
 def drawn(jobs: int, devices: int, *, load: float = LOAD) -> Trace:

@@ -1,19 +1,20 @@
 """What no policy may do: limits of parties, time limits and dependencies, under every policy."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few
 from tests.jobs.runs import job, trace
 
-from foretrain.cluster.mixed import fleet
+from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.outcomes import Observer
 from foretrain.jobs.policies.table import POLICIES
 from foretrain.jobs.run import run
 from foretrain.measured.job import Dependency, DependsOn, End
 from foretrain.measured.limit import Party, PartyLimit
-from foretrain.measured.queue_study import Conditions
+from foretrain.measured.queue_study import Conditions, Placement
 
 GANGS = sorted(name for name, each in POLICIES.items() if not each.fluid)
 EVERY = pytest.mark.parametrize("name", GANGS)
@@ -148,3 +149,19 @@ def test_jobs_that_would_wait_for_ever_are_refused(after, message):
     )
     with pytest.raises(InputError, match=message):
         run(jobs, fleet(2), "fifo")
+
+
+def test_nodes_stop_failing_once_the_last_job_has_ended_or_was_given_up():
+    """A job that waits for the failure of one that succeeds never comes."""
+    first = job(0, work=10.0)
+    never = job(1, after=(Dependency(first.name, DependsOn.FAILURE),))
+    failing = NodeFailures(between=50.0, repair=1.0, checkpoint=0.5)
+    outcomes = run(
+        trace([first, never]),
+        Fleet(nodes=(Nodes(count=1, devices=1),)),
+        "fifo",
+        conditions=Conditions(failures=failing, placement=Placement.PACKED),
+        random=np.random.default_rng(0),
+    )
+    assert outcomes.cancelled == {1}
+    assert outcomes.ended[1] < 100.0

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from hashlib import sha256
 from math import inf, nan
 
 import pytest
@@ -84,3 +85,10 @@ def test_what_a_cluster_can_say_besides_changes_no_fingerprint_of_those_that_say
     own = replace(plain_cluster, collectives=(("all_reduce", "own.module:seconds"),))
     assert "collectives" not in plain(plain_cluster)
     assert fingerprint(own) != fingerprint(plain_cluster)
+
+
+def test_a_fingerprint_in_pieces_is_that_of_the_whole_document():
+    values = ({"b": [*range(150)], "a": (1.5, float("inf"), {})}, frozenset({"y", "x"}), ())
+    many = ",".join(map(str, range(150)))
+    whole = '[{"a":[1.5,null,{}],"b":[' + many + ']},["x","y"],[]]'
+    assert fingerprint(*values) == sha256(whole.encode()).hexdigest()

@@ -214,3 +214,42 @@ checkpoint = "1 h"
     assert outage == Outage(
         nodes=((0, 1), (3, 3)), start=172_800.0, end=259_200.0, notice=7_200.0, checkpoint=3_600.0
     )
+
+
+SWEEPS = """
+[fleet]
+nodes = 4
+devices = 8
+[jobs]
+draw = 5
+[[jobs.sweeps]]
+name = "a"
+{said}
+[simulation]
+policies = ["aware-sweeps"]
+"""
+
+
+def test_sweeps_say_trials_and_rungs(tmp_path):
+    said = 'trials = 27\nfirst = "10 min"\nlast = "90 min"\nrule = "asha"\ndevices = 2'
+    [kind] = read(tmp_path, SWEEPS.format(said=said)).jobs.sweeps
+    assert kind.sweep.brackets[0].rungs == pytest.approx((600.0, 1800.0, 5400.0))
+    assert (kind.sweep.rule, kind.sweep.devices, kind.sweep.eta) == ("asha", 2, 3.0)
+    said = 'rule = "hyperband"\nfirst = "10 min"\nlast = "90 min"'
+    [kind] = read(tmp_path, SWEEPS.format(said=said)).jobs.sweeps
+    assert [each.trials for each in kind.sweep.brackets] == [9, 5, 3]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ('first = "1 min"\nlast = "9 min"', "jobs.sweeps\\[0\\].trials: is missing"),
+        ("trials = 9", "needs when trials are looked at"),
+        ('trials = 9\nrule = "hyperband"\nfirst = "1 min"\nlast = "9 min"', "for other rules"),
+        ('trials = 9\nfirst = "1 min"\nrungs = ["1 min"]', "stands beside first and last"),
+        ('trials = 2\nfirst = "1 min"\nlast = "9 min"', "none is left at rung"),
+    ],
+)
+def test_a_sweep_that_cannot_be_is_told(tmp_path, said, told):
+    with pytest.raises(InputError, match=told):
+        read(tmp_path, SWEEPS.format(said=said))

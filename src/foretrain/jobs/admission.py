@@ -25,6 +25,7 @@ from foretrain.errors import InputError
 from foretrain.jobs.active import Active, pace
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.simulation import Dispatcher, Simulation
+from foretrain.jobs.sweeps import SweepBooks
 from foretrain.measured.job import Dependency, DependsOn, End, Job, Log, Remainder, Trace
 
 
@@ -110,6 +111,10 @@ def partitioned(
             rank = ranks[job.name]
             for column in ("begun", "ended", "attained", "held", "stops"):
                 getattr(whole, column)[rank] = getattr(part, column)[place]
+        for column in ("killed", "cancelled"):
+            places = {ranks[part.trace.jobs[place].name] for place in getattr(part, column)}
+            getattr(whole, column).update(places)
+        whole.sweeps = {**whole.sweeps, **part.sweeps}
         whole.last = max(whole.last, part.last)
     return whole
 
@@ -206,8 +211,10 @@ class Eligibility:
         self._dispatcher = dispatcher
         self._happened: dict[Dependency, bool] = {}
         self._open: defaultdict[Dependency, int] = defaultdict(int)
-        self._held: dict[int, Active] = {}
-        self._changed = False
+        self._waiters: defaultdict[Dependency, list[Active]] = defaultdict(list)
+        self._news: dict[int, Active] = {}
+        self._gone: set[int] = set()
+        self.sweeps = SweepBooks()
         _refuse(trace)
         for job in trace.jobs:
             if job.array:
@@ -217,8 +224,9 @@ class Eligibility:
     def arrive(self, active: Active, simulation: Simulation) -> None:
         """A job has come; it may have to wait for others."""
         if active.job.after and active.begun is None:
-            self._held[active.rank] = active
-            self._changed = True
+            for each in active.job.after:
+                self._waiters[each].append(active)
+            self._news[active.rank] = active
         else:
             self._dispatcher.arrive(active, simulation)
 
@@ -230,7 +238,7 @@ class Eligibility:
         """Let in whoever may start now, let the dispatcher decide, and look again."""
         self._let_in(simulation)
         self._dispatcher.decide(simulation)
-        while self._changed:
+        while self._news:
             self._let_in(simulation)
             self._dispatcher.decide(simulation)
 
@@ -238,45 +246,65 @@ class Eligibility:
         """Nothing waits for that."""
 
     def give(self, now: float, active: Active) -> None:
-        """Nothing waits for that."""
+        """Nothing waits for that; a sweep's books are kept."""
+        if active.job.rung is not None:
+            self.sweeps.give(now, active.job.rung.sweep)
 
     def hold(self, now: float, active: Active) -> None:
         """A job has started."""
+        if active.job.rung is not None:
+            self.sweeps.hold(now, active.job.rung.sweep)
         if active.begun == now and not active.stops:
-            self._note(active, DependsOn.START, True)
+            self._note(active.job, DependsOn.START, True)
 
     def end(self, now: float, active: Active) -> None:
         """A job has ended."""
-        ran = active.begun is not None
-        good = ran and active.job.end is End.FINISHED and active.done >= active.job.ends_after
-        self._note(active, DependsOn.START, ran)
-        self._note(active, DependsOn.END, True)
-        self._note(active, DependsOn.SUCCESS, good)
-        self._note(active, DependsOn.FAILURE, not good)
+        job, ran = active.job, active.begun is not None
+        whole = ran and active.done >= job.ends_after
+        good = whole and job.end is End.FINISHED
+        self._note(job, DependsOn.START, ran)
+        self._note(job, DependsOn.END, True)
+        self._note(job, DependsOn.SUCCESS, good)
+        self._note(job, DependsOn.FAILURE, not good)
+        if job.rung is not None:
+            # Who is told to end, or never ran, has nobody after it.
+            if not ran:
+                self._settle(Dependency(job.name, DependsOn.PROMOTION), False)
+            for other, goes_on in self.sweeps.end(job, good=good):
+                self._settle(Dependency(other, DependsOn.PROMOTION), goes_on)
 
-    def _note(self, active: Active, what: DependsOn, good: bool) -> None:
+    def _note(self, job: Job, what: DependsOn, good: bool) -> None:
         """Something has happened to a job, or never will."""
-        one, whole = Dependency(active.job.name, what), Dependency(active.job.array, what)
-        if one in self._happened:
+        one, whole = Dependency(job.name, what), Dependency(job.array, what)
+        if not self._settle(one, good):
             return
-        self._changed = self._changed or bool(self._held)
-        self._happened[one] = good
-        if active.job.array:
+        if job.array:
             self._open[whole] -= 1
             # An array has started, ended or succeeded when all of its tasks have.
             if not good or self._open[whole] <= 0:
-                self._happened.setdefault(whole, good)
+                self._settle(whole, good)
+
+    def _settle(self, what: Dependency, good: bool) -> bool:
+        """Whether it was open until now."""
+        if what in self._happened:
+            return False
+        self._happened[what] = good
+        for active in self._waiters.pop(what, ()):
+            self._news[active.rank] = active
+        return True
 
     def _let_in(self, simulation: Simulation) -> None:
-        while self._changed:
-            self._changed = False
-            for rank, active in tuple(self._held.items()):
+        while self._news:
+            news, self._news = self._news, {}
+            for _, active in sorted(news.items()):
                 states = [self._happened.get(each) for each in active.job.after]
+                if active.rank in self._gone:
+                    continue
                 if False in states:
-                    del self._held[rank]
+                    self._gone.add(active.rank)
                     simulation.cancel_job(active)
                 elif all(states):
-                    del self._held[rank]
+                    self._gone.add(active.rank)
                     self._dispatcher.arrive(active, simulation)
 
 

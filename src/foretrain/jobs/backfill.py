@@ -8,10 +8,10 @@ So a decision looks at lines and not at jobs, however many wait.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 
-from foretrain.jobs.active import Active, Lane, Pool
+from foretrain.jobs.active import Active, HeldDevices, Lane, Pool
 from foretrain.jobs.hazard import pace
 from foretrain.jobs.simulation import Simulation
 
@@ -85,7 +85,7 @@ class Reservation:
             until then hold; the head's own part is not taken.
     """
 
-    def __init__(self, head: Active, pool: Pool, running: Sequence[tuple[float, Active]]) -> None:
+    def __init__(self, head: Active, pool: Pool, running: Iterable[tuple[float, Active]]) -> None:
         """The reservation of a job, from what is free and who ends when."""
         self.head = head
         self.moment = inf
@@ -93,10 +93,17 @@ class Reservation:
         self.then = pool.copy()
         self._ending: set[int] = set()
         self._last = -1
-        count = pool.enough(
-            head.job.devices, head.job.kinds, [each.held for _, each in running if each.held]
-        )
-        for ends, active in running[:count] if count else ():
+        # Nobody asks who ends after those that are enough.
+        asked: list[tuple[float, Active]] = []
+
+        def held() -> Iterator[HeldDevices]:
+            for entry in running:
+                if entry[1].held:
+                    asked.append(entry)
+                    yield entry[1].held
+
+        count = pool.enough(head.job.devices, head.job.kinds, held())
+        for ends, active in asked[:count] if count else ():
             assert active.held is not None, "who runs holds devices"
             self.then.give(active.held)
             self._ending.add(active.rank)
@@ -216,15 +223,16 @@ class BackfillDispatcher:
             and down is self._down
         ):
             return reserved
-        running = tuple(self._by_end(simulation.now))
-        self._reserved = Reservation(head, simulation.pool, running)
+        self._reserved = Reservation(head, simulation.pool, self._by_end(simulation.now))
         return self._reserved
 
     def _by_end(self, now: float) -> Iterator[tuple[float, Active]]:
         """Running jobs by the end that was said; those that are beyond it, by arrival."""
         late = bisect_left(self._running, (now, inf))
         yield from ((now, active) for _, _, active in sorted(self._running[:late], key=_rank))
-        yield from ((ends, active) for ends, _, active in self._running[late:])
+        for place in range(late, len(self._running)):
+            ends, _, active = self._running[place]
+            yield ends, active
 
     def _start(self, active: Active, simulation: Simulation) -> bool:
         if not simulation.start(active, active.job.devices, active.job.kinds):

@@ -33,6 +33,7 @@ from foretrain.jobs.policies.table import named
 from foretrain.jobs.result import CurvePoint, History, ModelCurve
 from foretrain.jobs.run import run
 from foretrain.jobs.summary import RunSummary, summary
+from foretrain.jobs.sweeps import submitted
 from foretrain.measured.job import Log, Trace
 from foretrain.measured.queue_study import Drawn, JobModel, QueueStudy
 from foretrain.search.best_plans import best_plans
@@ -211,13 +212,17 @@ def arrivals(
 def _drawn(
     how: Drawn, kinds: tuple[JobKind, ...], *, load: float, devices: int, seed: int, restart: float
 ) -> Trace:
-    """Jobs of models, or like those of the published log.
+    """Sweeps, jobs of models, or jobs like those of the published log.
 
     Neighbouring runs differ in the policy alone, so the last jobs that were drawn are kept.
     """
     from numpy.random import default_rng
 
     random = default_rng(seed)
+    if how.sweeps:
+        return submitted(
+            how.sweeps, count=how.jobs, load=load, devices=devices, random=random, restart=restart
+        )
     if kinds:
         return drawn(
             kinds, count=how.jobs, load=load, devices=devices, random=random, restart=restart

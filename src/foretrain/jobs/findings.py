@@ -332,8 +332,9 @@ def _needs(target: Capacity, enough: Enough) -> str:
         )
     price = f", {DOLLARS.write(enough.price * HOUR)} an hour" if enough.price else ""
     nodes = f"{enough.nodes} node{'s' * (enough.nodes > 1)}"
+    sure = f", with 95 % confidence {enough.within}" if enough.within else ""
     return (
-        f"{enough.policy} keeps {asked} from {nodes} on ({_devices(enough.devices)}"
+        f"{enough.policy} keeps {asked} from {nodes} on{sure} ({_devices(enough.devices)}"
         f"{price}), {100 * enough.utilisation:.0f} % of them held."
     )
 

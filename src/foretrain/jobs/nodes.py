@@ -224,6 +224,9 @@ class NodePool:
             return _until_a_node_has(devices, {room.group.kind: room for room in mine}, held)
         given: list[HeldDevices] = []
         found = None
+        held = list(held)
+        if self.free(kinds) + sum(each.devices for each in held) < devices:
+            return None
         for each in held:
             self.give(each)
             given.append(each)

@@ -13,7 +13,7 @@ many jobs wait.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import inf, isclose
@@ -168,18 +168,29 @@ class OrderedDispatcher:
         # Added as for running jobs, so that equal keys stay equal and turns decide.
         first = (key + simulation.now if self._order.falls else key, turn)
         behind: list[tuple[Active, HeldDevices]] = []
+        count = pool.enough(job.devices, job.kinds, self._behind(first, job.kinds, behind))
+        return _spared(behind, job, pool) if count else ()
+
+    def _behind(
+        self,
+        first: tuple[float, Turn],
+        kinds: tuple[str, ...],
+        found: list[tuple[Active, HeldDevices]],
+    ) -> Iterator[HeldDevices]:
+        """Devices of the jobs after a place that may be stopped, the last job first.
+
+        Nobody goes on looking once there are enough, so they are noted in `found` as they are asked
+        for.
+        """
         for later, place, running in reversed(self._running):
             if (later, place) < first:
-                break
+                return
             held = running.held
             if held is None or not running.job.preemptible:
                 continue
-            if not job.kinds or held.kind in job.kinds:
-                behind.append((running, held))
-        if pool.free(job.kinds) + sum(held.devices for _, held in behind) < job.devices:
-            return ()
-        count = pool.enough(job.devices, job.kinds, (held for _, held in behind))
-        return _spared(behind[:count], job, pool) if count else ()
+            if not kinds or held.kind in kinds:
+                found.append((running, held))
+                yield held
 
     def _wait(self, active: Active, turn: Turn, *, now: float, least: float = -inf) -> None:
         """Enter a job among the waiting, at its key or at the one that it had if that is higher."""

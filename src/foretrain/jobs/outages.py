@@ -89,9 +89,11 @@ class Fragmentation:
         self.held += self._holds * lasted
         self.spanning += self._spans * lasted
         if self._waiting:
-            least = min(need for need, jobs in self._needs.items() if jobs > 0)
             self.free += self._pool.free(()) * lasted
-            self.stranded += sum(stranded(room, least) for room in self._pool.rooms) * lasted
+            # A job of one device can use any of them.
+            if not self._needs.get(1):
+                least = min(need for need, jobs in self._needs.items() if jobs > 0)
+                self.stranded += sum(stranded(room, least) for room in self._pool.rooms) * lasted
 
     def _is_spread(self, held: HeldDevices) -> bool:
         return held.nodes > ceil(held.devices / self._sizes[held.kind])

@@ -6,6 +6,7 @@ Histories: how one run went, for drawings.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
 from math import fsum, isclose, nan
 from operator import itemgetter
 from typing import Protocol
@@ -31,6 +32,7 @@ class Outcomes:
         killed: places of those that were ended early: by a time limit, or for another job.
         cancelled: places of those that were given up before they began.
         fragmentation: share of free devices that no job that waits can use; None if not seen.
+        sweeps: seconds during which any trial of a sweep held devices, by the sweep's name.
         waiting: jobs that have come and not ended.
         last: when something last changed.
     """
@@ -47,6 +49,7 @@ class Outcomes:
         self.killed: set[int] = set()
         self.cancelled: set[int] = set()
         self.fragmentation: float | None = None
+        self.sweeps: Mapping[str, float] = {}
         self.waiting = 0
         self.last = 0.0
         self._there = 0.0

@@ -154,7 +154,8 @@ def _sections(study: QueueStudy, answer: Simulated) -> Iterator[ReportSection]:
         yield from _curve(curve, " ".join(told))
     for place, point in enumerate(answer.points):
         body = (responses(point),)
-        yield ReportSection(name=f"responses-{place}", title=title(point), body=body)
+        headed = title(point, answer.counted)
+        yield ReportSection(name=f"responses-{place}", title=headed, body=body)
     yield from _drawn(answer)
     yield from _courses(answer)
     # Groups and users under the best policy of the highest load; none where all are of one.
@@ -197,7 +198,7 @@ def capacity_table(answer: Capacity) -> Table:
     response = Column(name=answer.quantity, meaning="that time on them", number=True)
     return table(
         answer.policies,
-        *("policy", "suffices", "devices"),
+        *("policy", "suffices", "within", "devices"),
         (
             response,
             lambda each: written(SECONDS, each.response) if each.response < inf else "no room",
@@ -220,9 +221,10 @@ KEPT: Final = {
 """What a target is about, in a heading."""
 
 
-def title(point: LoadPoint) -> str:
+def title(point: LoadPoint, counted: str = "jobs") -> str:
     """What a table of policies is called."""
-    return "Response times" if point.load is None else f"Response times at load {point.load:g}"
+    what = "Response times" if counted == "jobs" else "Times to the winners of sweeps"
+    return what if point.load is None else f"{what} at load {point.load:g}"
 
 
 def speed(answer: Simulated) -> str:
@@ -232,7 +234,7 @@ def speed(answer: Simulated) -> str:
     )
     seeds = f", {count(answer.seeds, 'seed')}" if answer.seeds > 1 else ""
     return (
-        f"{count(answer.devices, 'device')}{seeds}; {count(jobs, 'job')} simulated,"
+        f"{count(answer.devices, 'device')}{seeds}; {count(jobs, answer.counted[:-1])} simulated,"
         f" {answer.jobs_per_second:,.0f} a second."
     )
 
@@ -276,7 +278,9 @@ def _drawn(answer: Simulated) -> Iterator[ReportSection]:
     """Responses of every policy, and how they grow with the load."""
     found = sorted(answer.policies.items(), key=lambda item: item[1].mean_response)
     spread = distribution([(name, result.quantiles) for name, result in found])
-    yield _lines("distribution", "How long jobs take", spread, upwards="share of the jobs")
+    counted = answer.counted
+    heading = f"How long {counted} take"
+    yield _lines("distribution", heading, spread, upwards=f"share of the {counted}")
     loads = [point.load for point in answer.points if point.load is not None]
     if len(loads) > 1:
         means = [

@@ -274,6 +274,10 @@ class Enough:
     Attributes:
         policy: which one.
         nodes: the fewest that keep it; None where not even the most that were looked at do.
+        least: the fewest nodes of the 95 % interval; None where none of those that were looked at
+            are enough even with luck, or there is too little to tell.
+        most: the most nodes of it; None where it may be more than were looked at, or likewise.
+        sure: whether there is an interval: `least` or more nodes, and at most `most`.
         devices: of those nodes.
         response: what the target is about, seconds, on those nodes or on the most.
         utilisation: of their devices.
@@ -282,6 +286,9 @@ class Enough:
 
     policy: str = field(metadata=label("policy"))
     nodes: int | None
+    least: int | None = None
+    most: int | None = None
+    sure: bool = False
     devices: int = field(metadata=label("devices", whole))
     response: float
     utilisation: float = field(metadata=label("utilisation", percent, short="used"))
@@ -292,6 +299,16 @@ class Enough:
     def suffices(self) -> str:
         """How many nodes do, if any number does."""
         return "not enough" if self.nodes is None else whole(self.nodes)
+
+    @property
+    @labelled("within", number=True, meaning="95 % interval of the nodes", spare=1)
+    def within(self) -> str | None:
+        """The interval of the number of nodes; None where there is too little to tell."""
+        if not self.sure or self.least is None:
+            return None
+        if self.most is None:
+            return f"{self.least} or more"
+        return str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
 
     @property
     @labelled("cost per hour", DOLLARS)
@@ -366,6 +383,7 @@ class Simulated:
         findings: what follows, in words.
         inferred: the rules that the log follows, where they were asked for.
         jobs_per_second: simulated jobs per CPU second.
+        counted: what responses are of: "jobs", or "sweeps" from their submission to their winner.
     """
 
     devices: int
@@ -380,3 +398,4 @@ class Simulated:
     findings: tuple[str, ...]
     jobs_per_second: float
     inferred: InferredRules | None = None
+    counted: str = "jobs"

@@ -111,10 +111,6 @@ class _Stages:
         )
         if asked.admit:
             dispatcher = Admission(dispatcher, fleet, most=asked.admit)
-        if any(job.after for job in trace.jobs):
-            eligibility = Eligibility(dispatcher, trace)
-            observers.append(eligibility)
-            dispatcher = eligibility
         pool, lies = self._pool(fleet)
         observers += [lies] if lies else []
         if asked.failures is not None:
@@ -124,6 +120,12 @@ class _Stages:
         if asked.outages:
             assert isinstance(pool, NodePool), "what is out is a node"
             dispatcher = Outages(dispatcher, pool, outages=asked.outages)
+        eligibility = None
+        if any(job.after or job.rung for job in trace.jobs):
+            # The first whom a job meets: who is given up before it may start, nobody else has met.
+            eligibility = Eligibility(dispatcher, trace)
+            observers.append(eligibility)
+            dispatcher = eligibility
         outcomes = Simulation(
             trace,
             pool,
@@ -133,6 +135,7 @@ class _Stages:
             grace=asked.grace,
         ).run()
         outcomes.fragmentation = lies.stranded_share if lies else None
+        outcomes.sweeps = eligibility.sweeps.held if eligibility else {}
         return outcomes
 
     def _pool(self, fleet: Fleet) -> tuple[Pool, Fragmentation | None]:

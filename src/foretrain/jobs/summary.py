@@ -94,13 +94,7 @@ def summary(outcomes: Outcomes, fleet: Fleet, *, warm_up: float = 0.0) -> RunSum
             f"{outcomes.trace.name}: no job is left to count: those after the warm-up still ran"
             " when the log was written. Take a smaller simulation.warm_up."
         )
-    rows = []
-    for place in counted:
-        response, held = outcomes.ended[place] - jobs[place].arrival, outcomes.held[place]
-        # What a response is longer than a hold; 0 where that is the rounding of floats.
-        waiting = response - held if response > held * (1.0 + ROUNDING) else 0.0
-        end = End.KILLED if place in outcomes.killed else jobs[place].end
-        rows.append(_Row(jobs[place], end, response, waiting, outcomes.attained[place]))
+    rows = _rows(outcomes, counted)
     makespan = max(outcomes.ended) - jobs[0].arrival
     return RunSummary(
         responses=tuple(row.response for row in rows),
@@ -116,14 +110,48 @@ def summary(outcomes: Outcomes, fleet: Fleet, *, warm_up: float = 0.0) -> RunSum
     )
 
 
+def _rows(outcomes: Outcomes, counted: Sequence[int]) -> list[_Row]:
+    """What counts, in the order of arrival: jobs, and sweeps, each as one from its first trial on.
+
+    The response of a sweep is the time to its winner; it waits while none of its trials runs.
+    """
+    jobs = outcomes.trace.jobs
+    rows = []
+    sweeps: dict[str, list[int]] = {}
+    for place in counted:
+        rung = jobs[place].rung
+        if rung is not None:
+            sweeps.setdefault(rung.sweep.name, []).append(place)
+        else:
+            end = End.KILLED if place in outcomes.killed else jobs[place].end
+            rows.append(_row(outcomes, [place], held=outcomes.held[place], end=end))
+    for name, places in sweeps.items():
+        rows.append(_row(outcomes, places, held=outcomes.sweeps[name], end=End.FINISHED))
+    return sorted(rows, key=lambda row: row.job.arrival) if sweeps else rows
+
+
+def _row(outcomes: Outcomes, places: Sequence[int], *, held: float, end: End) -> _Row:
+    first = outcomes.trace.jobs[places[0]]
+    response = max(outcomes.ended[place] for place in places) - first.arrival
+    # What a response is longer than a hold; 0 where that is the rounding of floats.
+    waiting = response - held if response > held * (1.0 + ROUNDING) else 0.0
+    return _Row(first, end, response, waiting, fsum(outcomes.attained[place] for place in places))
+
+
 def _counts(outcomes: Outcomes) -> JobCounts:
-    """Jobs by what became of them; who was ended early or given up was killed."""
+    """Jobs by what became of them; who was ended early or given up was killed.
+
+    A sweep is one of them, and finishes, whatever becomes of its trials.
+    """
     early = outcomes.killed | outcomes.cancelled
     ends = Counter(
-        End.KILLED if place in early else job.end for place, job in enumerate(outcomes.trace.jobs)
+        End.KILLED if place in early else job.end
+        for place, job in enumerate(outcomes.trace.jobs)
+        if job.rung is None
     )
+    ends[End.FINISHED] += len(outcomes.sweeps)
     return JobCounts(
-        submitted=len(outcomes.trace.jobs),
+        submitted=ends.total(),
         finished=ends[End.FINISHED],
         stopped=ends[End.STOPPED],
         failed=ends[End.FAILED],
@@ -228,7 +256,12 @@ def independent(values: Sequence[float]) -> float:
 
 
 def _around(middle: float, values: Sequence[float], *, like: float) -> Interval:
-    """The interval of a mean, by values that tell as much of it as some independent ones."""
+    """The interval of a mean, by values that tell as much of it as some independent ones.
+
+    A mean of 0 is that of values that are all 0, and nothing tells of others.
+    """
+    if not middle:
+        return 0.0, 0.0
     error = stdev(values) / sqrt(like) / middle
     reach = exp(student_quantile(CONFIDENCE, freedom=max(1, floor(like) - 1)) * error)
     return middle / reach, middle * reach

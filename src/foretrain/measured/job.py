@@ -15,6 +15,7 @@ from math import inf, isfinite
 from typing import NamedTuple
 
 from foretrain.errors import InputError
+from foretrain.measured.sweep import TrialRung
 from foretrain.throughput import Curve
 
 
@@ -45,6 +46,9 @@ class DependsOn(StrEnum):
 
     FAILURE = "afternotok"
     """That it has ended otherwise than by finishing."""
+
+    PROMOTION = "promoted"
+    """That the rule of its sweep lets its trial go on."""
 
 
 class Dependency(NamedTuple):
@@ -88,6 +92,7 @@ class Job:
         nice: what its user takes off its priority.
         group: the virtual cluster, partition or queue that it was submitted to.
         kinds: kinds of devices that it can use; empty for all.
+        rung: what of a hyper-parameter sweep it is; None for a job by itself.
     """
 
     name: str
@@ -112,6 +117,7 @@ class Job:
     group: str = ""
     kinds: tuple[str, ...] = ()
     sequence: int = 0
+    rung: TrialRung | None = field(default=None, metadata={"if_set": True})
 
     def __post_init__(self) -> None:
         if self.ends_after == inf:

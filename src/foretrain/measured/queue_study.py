@@ -12,6 +12,7 @@ from foretrain.errors import InputError
 from foretrain.measured.job import Log
 from foretrain.measured.limit import PartyLimit
 from foretrain.measured.site import SiteRules
+from foretrain.measured.sweep import SweepKind
 from foretrain.plan.study import Study
 from foretrain.throughput import ThroughputCurve
 
@@ -131,14 +132,21 @@ class Drawn:
         serial: share of a job's time that more devices do not shorten, by Amdahl's law; None for
             jobs that run on the devices they ask for.
         ends: whether some jobs fail or are killed, as in that log; otherwise all finish.
+        sweeps: hyper-parameter sweeps, of which `jobs` are drawn in place of jobs.
     """
 
     jobs: int
     models: tuple[JobModel, ...] = ()
     serial: float | None = None
     ends: bool = True
+    sweeps: tuple[SweepKind, ...] = field(default=(), metadata={"if_set": True})
 
     def __post_init__(self) -> None:
+        if self.sweeps and (self.models or self.serial is not None):
+            raise InputError(
+                "Drawn.sweeps stands beside models or serial. A sweep of one trial and one rung is"
+                " a job like any other; say those so."
+            )
         if not 1 <= self.jobs <= MOST_DRAWN:
             raise InputError(f"Drawn.jobs must be from 1 to {MOST_DRAWN:,}, got {self.jobs:,}.")
 

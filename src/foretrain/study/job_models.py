@@ -1,4 +1,4 @@
-"""Models that jobs of a shared cluster train: [[jobs.models]].
+"""What is drawn for a shared cluster: [[jobs.models]] that jobs train, and [[jobs.sweeps]].
 
 Their throughput curves may come from files: what `foretrain scale --json` printed.
 """
@@ -15,6 +15,7 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.offer import even, fewer
 from foretrain.errors import ForetrainError, InputError
 from foretrain.measured.queue_study import JobModel
+from foretrain.measured.sweep import Bracket, EndingRule, Sweep, SweepKind, geometric, hyperband
 from foretrain.plan.study import Study
 from foretrain.study.documents import from_json
 from foretrain.study.files import read_text
@@ -23,7 +24,7 @@ from foretrain.study.problems import Problems, validated
 from foretrain.study.study import study_from
 from foretrain.study.workload import SomeSamples
 from foretrain.throughput import Point, ThroughputCurve
-from foretrain.units import BYTES, SHARE, as_written
+from foretrain.units import BYTES, SECONDS, SHARE, as_written
 
 NO_ENSEMBLE: Final = "is 1, which is no ensemble. Leave it out, or say at least 2."
 ALONE: Final = "is what members of an ensemble share. Say how many there are: members = 8."
@@ -65,6 +66,62 @@ class ModelSection:
     vary: Annotated[float, SHARE] = 1.0
     members: Count | None = None
     prepared: Annotated[float, BYTES] | None = None
+
+
+NO_RUNGS: Final = (
+    "needs when trials are looked at: first and last, such as '10 min' and '90 min', or rungs."
+)
+TWO_RUNGS: Final = "stands beside first and last, which say the same. Leave it out."
+OF_HYPERBAND: Final = "is for other rules: Hyperband says it itself, by first, last and eta."
+NO_TRIALS: Final = "is missing. Say how many there are."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepSection:
+    """Hyper-parameter sweeps, as they are written; `Sweep` and `SweepKind` have the meanings."""
+
+    name: str
+    rule: EndingRule = EndingRule.HALVING
+    trials: Count | None = None
+    eta: Ratio = 3.0
+    first: Annotated[float, SECONDS] | None = None
+    last: Annotated[float, SECONDS] | None = None
+    rungs: tuple[Annotated[float, SECONDS], ...] = ()
+    devices: Count = 1
+    share: Ratio = 1.0
+    vary: Annotated[float, SHARE] = 0.0
+
+    def noun(self, path: str, problems: Problems) -> SweepKind | None:
+        """What it means; None where a mistake, noted in the problems, hides it."""
+        many = self.rule is EndingRule.HYPERBAND
+        spread = self.first is not None and self.last is not None
+        if not many and self.trials is None:
+            problems.add(f"{path}.trials", NO_TRIALS)
+        elif many and self.trials is not None:
+            problems.add(f"{path}.trials", OF_HYPERBAND)
+        elif self.rungs and (many or self.first is not None or self.last is not None):
+            problems.add(f"{path}.rungs", OF_HYPERBAND if many else TWO_RUNGS)
+        elif not (self.rungs or spread):
+            problems.add(path, NO_RUNGS)
+        else:
+            with problems.noting(path):
+                sweep = Sweep(
+                    name=self.name,
+                    brackets=self._brackets(),
+                    rule=self.rule,
+                    eta=self.eta,
+                    devices=self.devices,
+                )
+                return SweepKind(sweep=sweep, share=self.share, vary=self.vary)
+        return None
+
+    def _brackets(self) -> tuple[Bracket, ...]:
+        if self.first is None or self.last is None:
+            return (Bracket(trials=self.trials or 0, rungs=self.rungs),)
+        if self.rule is EndingRule.HYPERBAND:
+            return hyperband(self.first, self.last, eta=self.eta)
+        rungs = geometric(self.first, self.last, eta=self.eta)
+        return (Bracket(trials=self.trials or 0, rungs=rungs),)
 
 
 def known_model(

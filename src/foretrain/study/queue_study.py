@@ -26,7 +26,13 @@ from foretrain.measured.site import SiteRules
 from foretrain.plugins import imported
 from foretrain.study.cluster import read_cluster
 from foretrain.study.documents import read_toml
-from foretrain.study.job_models import ModelReader, ModelSection, Ratio, known_model
+from foretrain.study.job_models import (
+    ModelReader,
+    ModelSection,
+    Ratio,
+    SweepSection,
+    known_model,
+)
 from foretrain.study.keys import Count
 from foretrain.study.own_entries import KEY as OWN_ENTRIES
 from foretrain.study.own_entries import with_entries
@@ -57,7 +63,9 @@ UNUSED: Final = "is for jobs that are {these}, and these are {those}. Leave it o
 WRITTEN: Final = {"fleet.count": "fleet.nodes", "jobs.jobs": "jobs.draw"}
 """How fields of nouns are called in a study, where it is not the same."""
 
-OF_DRAWN: Final = ("jobs.models", "jobs.ends", "simulation.loads", "simulation.seeds")
+OF_DRAWN: Final = (
+    *("jobs.models", "jobs.sweeps", "jobs.ends", "simulation.loads", "simulation.seeds"),
+)
 OF_LOGGED: Final = ("jobs.format", "jobs.columns", "jobs.policy")
 
 
@@ -110,6 +118,7 @@ class JobsSection:
     restart: Annotated[float, SECONDS] = 0.0
     policy: str | None = None
     models: tuple[ModelSection, ...] = ()
+    sweeps: tuple[SweepSection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,12 +307,23 @@ class _QueueReader:
             return self._of_kinds(log, fleet if cluster is None else None)
         if section.draw is None:
             return None  # what was written instead is noted
-        names = [each.name for each in section.models]
-        if len({*names}) < len(names):
-            self.problems.add("jobs.models", f"two have one name: {', '.join(names)}.")
+        for key, drawn in (("models", section.models), ("sweeps", section.sweeps)):
+            names = [each.name for each in drawn]
+            if len({*names}) < len(names):
+                self.problems.add(f"jobs.{key}", f"two have one name: {', '.join(names)}.")
         models = tuple(self._models(section.models, cluster))
+        kinds = [
+            each.noun(f"jobs.sweeps[{place}]", self.problems)
+            for place, each in enumerate(section.sweeps)
+        ]
         with self.problems.noting("jobs", fields=WRITTEN):
-            return Drawn(jobs=section.draw, models=models, serial=section.serial, ends=section.ends)
+            return Drawn(
+                jobs=section.draw,
+                models=models,
+                serial=section.serial,
+                ends=section.ends,
+                sweeps=tuple(each for each in kinds if each),
+            )
         return None
 
     def _models(

@@ -50,6 +50,9 @@ class Known(StrEnum):
     PAST = "past jobs"
     """Those of its kind, from which the policy learns."""
 
+    RUNGS = "rungs of sweeps"
+    """Where trials are looked at, how many go on, and how long they take until there."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedPolicy:

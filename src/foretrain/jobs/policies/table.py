@@ -46,6 +46,7 @@ from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules
 from foretrain.jobs.shared import Policy, SharedDispatcher
 from foretrain.jobs.simulation import Dispatcher
 from foretrain.jobs.slurm import SlurmDispatcher
+from foretrain.jobs.sweeps import AwareSweeps
 from foretrain.plugins import POLICY, registered
 
 LEVELS = (3_600.0, 36_000.0)
@@ -147,6 +148,12 @@ POLICIES: Mapping[str, NamedPolicy] = {
             aware_efficient(learned(asked.past), threshold=WIDE), asked.fleet, period=asked.period
         ),
         knows=(Known.LENGTH, Known.SPEED, Known.PAST),
+        one_kind=True,
+    ),
+    "aware-sweeps": NamedPolicy(
+        says="the sweep with the least expected device-seconds to its winner first",
+        make=_shared(AwareSweeps),
+        knows=(Known.LENGTH, Known.RUNGS),
         one_kind=True,
     ),
     "tiresias": NamedPolicy(

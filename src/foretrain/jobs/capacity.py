@@ -1,0 +1,241 @@
+"""capacity: how many nodes does a response or waiting time need, under each policy?
+
+The answer is a number with an interval, from one long run for each number of nodes that is tried.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from math import ceil, inf
+from statistics import fmean
+
+from foretrain.cluster.mixed import Fleet
+from foretrain.errors import InputError
+from foretrain.jobs.case import (
+    CaseEngine,
+    QueueCase,
+    arrivals,
+    run_case,
+)
+from foretrain.jobs.generator import JobKind
+from foretrain.jobs.hazard import pace
+from foretrain.jobs.result import (
+    Capacity,
+    Enough,
+    PolicyResult,
+)
+from foretrain.jobs.summary import RunSummary, of_one_run, policy_result
+from foretrain.measured.queue_study import (
+    MOST_DRAWN,
+    Drawn,
+    QueueStudy,
+    Target,
+    TargetQuantity,
+)
+
+LIVES = 10
+"""How often a job as long as those that settle a cluster could run in what counts of a run, at
+least: as many stretches of time that hardly depend on each other tell how sure a mean is."""
+
+SAMPLE = 10_000
+"""Jobs that are drawn to see how long they take."""
+
+SETTLED = 0.99
+"""Share of the work that is in jobs shorter than the time after which a cluster, empty at first, is
+taken to be as it will be."""
+
+LATE = 0.05
+"""Share of the jobs that may take longer where a target is about 95 % of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """What a policy does on some nodes.
+
+    Attributes:
+        result: over all runs; None where some job or quota does not fit at all.
+        value: what must not be above the bar: a mean, or the share of jobs that are late.
+        low: of its 95 % interval; None where there is too little to tell.
+        high: likewise.
+    """
+
+    result: PolicyResult | None
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sizing:
+    """What is tried on one number of nodes after the other, on the same jobs each.
+
+    That 95 % of the jobs stay below a time is asked as whether at most 5 % of them do not: a share
+    is a mean, and means of consecutive parts of a long run say how sure it is.
+    """
+
+    study: QueueStudy
+    target: Target
+    kinds: tuple[JobKind, ...]
+    load: float | None
+    engine: CaseEngine
+    tried: dict[tuple[str, int], _Tried] = field(default_factory=dict)
+
+    @property
+    def bar(self) -> float:
+        """What a value may be at most."""
+        means = {TargetQuantity.MEAN, TargetQuantity.WAITING}
+        return self.target.seconds if self.target.quantity in means else LATE
+
+    def fewest(self, policy: str, of: Callable[[_Tried], float | None]) -> int | None:
+        """The fewest nodes on which a value is at most the bar, by halving; None if none are."""
+        low, high = 0, self.target.most
+        if not self._keeps(of(self.on(policy, high))):
+            return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._keeps(of(self.on(policy, middle))):
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _keeps(self, value: float | None) -> bool:
+        return value is not None and value <= self.bar
+
+    def on(self, policy: str, nodes: int) -> _Tried:
+        """What a policy does on some nodes; done once."""
+        if (policy, nodes) not in self.tried:
+            self.tried[policy, nodes] = self._try(policy, nodes)
+        return self.tried[policy, nodes]
+
+    def _try(self, policy: str, nodes: int) -> _Tried:
+        fleet = _sized(self.study.fleet, nodes)
+        case = QueueCase(
+            study=self.study,
+            fleet=fleet,
+            kinds=self.kinds,
+            policy=policy,
+            load=self.load,
+            seed=0,
+        )
+        try:
+            [done] = self.engine(run_case, [case])
+        except InputError:
+            return _Tried(None, inf, inf, inf)
+        values = self._values(done.summary)
+        low, high = of_one_run(values) or (None, None)
+        return _Tried(policy_result(fleet, [done.summary]), fmean(values), low, high)
+
+    def _values(self, run: RunSummary) -> Sequence[float]:
+        """Of each job: its time, or whether that is too long."""
+        waits = {TargetQuantity.WAITING, TargetQuantity.P95_WAITING}
+        times = run.waiting if self.target.quantity in waits else run.responses
+        if self.bar == self.target.seconds:
+            return times
+        return [float(each > self.target.seconds) for each in times]
+
+    def shown(self, result: PolicyResult | None) -> float:
+        """What the target is about, seconds."""
+        if result is None:
+            return inf
+        values = {
+            TargetQuantity.MEAN: result.mean_response,
+            TargetQuantity.P95: result.p95,
+            TargetQuantity.WAITING: result.mean_waiting,
+            TargetQuantity.P95_WAITING: result.p95_waiting,
+        }
+        return values[self.target.quantity]
+
+
+def capacity(
+    study: QueueStudy,
+    kinds: tuple[JobKind, ...],
+    *,
+    engine: CaseEngine = map,
+    tell: Callable[[str, int, int], None],
+) -> Capacity | None:
+    """The fewest nodes on which each policy keeps the study's target; None without a target.
+
+    Jobs come as they do at the highest load of the study, whatever the number of nodes. Times are
+    taken to fall with nodes, so that halving finds the number. The interval ends where the target
+    is kept by the upper and by the lower end of what runs tell of the time: fewer nodes than the
+    first would do only by chance, and more than the last are not needed.
+
+    Args:
+        study: the question.
+        kinds: of jobs, where they are drawn of models.
+        engine: where runs are done.
+        tell: told how many policies are done.
+
+    Raises:
+        InputError: the fleet has several kinds of nodes.
+    """
+    if study.target is None:
+        return None
+    answerable(study.fleet)
+    load = max(study.loads, default=None)
+    long = _settled(study, kinds, load=load)
+    asked = _Sizing(study=long, target=study.target, kinds=kinds, load=load, engine=engine)
+    found = []
+    for policy in study.policies:
+        nodes = asked.fewest(policy, lambda tried: tried.value)
+        told = asked.on(policy, nodes or study.target.most)
+        known = told.low is not None
+        fleet = _sized(study.fleet, nodes or study.target.most)
+        found.append(
+            Enough(
+                policy=policy,
+                nodes=nodes,
+                least=asked.fewest(policy, lambda tried: tried.low) if known else None,
+                most=asked.fewest(policy, lambda tried: tried.high) if known else None,
+                sure=known,
+                devices=fleet.devices,
+                response=asked.shown(told.result),
+                utilisation=told.result.utilisation if told.result else 0.0,
+                price=fleet.price or None,
+            )
+        )
+        tell("capacities", len(found), len(study.policies))
+    return Capacity(
+        quantity=study.target.quantity.value,
+        seconds=study.target.seconds,
+        load=load,
+        policies=tuple(sorted(found, key=lambda each: (each.nodes or inf, each.response))),
+    )
+
+
+def _settled(study: QueueStudy, kinds: tuple[JobKind, ...], *, load: float | None) -> QueueStudy:
+    """The study with a run that counts once the cluster has filled, and that is long enough.
+
+    One long run: of several short ones each would have the load of the study, and none the days
+    on which more comes by chance.
+    """
+    drawn = study.jobs
+    if not isinstance(drawn, Drawn):
+        return study
+    sample = drawn if drawn.sweeps else replace(drawn, jobs=max(drawn.jobs, SAMPLE))
+    jobs = arrivals(replace(study, jobs=sample), kinds, load=load, seed=0).jobs
+    rows = sorted((job.ends_after / pace(job), job.devices) for job in jobs)
+    work = list(accumulate(seconds * devices for seconds, devices in rows))
+    longest = rows[bisect_left(work, SETTLED * work[-1])][0]
+    before = ceil(longest * sample.jobs / jobs[-1].arrival)
+    whole = min(MOST_DRAWN, before + max(LIVES * before, study.seeds * drawn.jobs))
+    return replace(
+        study,
+        jobs=replace(drawn, jobs=whole),
+        warm_up=max(study.warm_up, before / whole) if before < whole else study.warm_up,
+    )
+
+
+def answerable(fleet: Fleet) -> None:
+    """Refuse fleets of which more than a number of nodes would have to be said."""
+    if len(fleet.nodes) > 1:
+        raise InputError("simulation.target asks for a number of nodes; give nodes of one kind.")
+
+
+def _sized(fleet: Fleet, nodes: int) -> Fleet:
+    """The fleet with another number of nodes."""
+    return replace(fleet, nodes=(replace(fleet.nodes[0], count=nodes),))
