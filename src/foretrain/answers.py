@@ -47,9 +47,9 @@ ANSWERS: Final = (
         "estimate",
         "step.estimate",
         "step.result:Estimate",
-        "step.report:estimate_report",
+        "step.facts:estimate_report",
         help="Predict time, memory, money and energy of one plan.",
-        then="step.report:after_estimate",
+        then="step.facts:after_estimate",
     ),
     Answer(
         "collective", "step.curve", "step.curve:CollectiveCurve", "step.curve:collective_report"

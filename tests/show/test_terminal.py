@@ -17,7 +17,7 @@ from foretrain.plan.study import Limit, Objective
 from foretrain.search.report.search import search_report as report_of_search
 from foretrain.show.terminal import drawn
 from foretrain.show.terminal import page as page_of
-from foretrain.step.report import estimate_report as report_of_estimate
+from foretrain.step.facts import estimate_report as report_of_estimate
 from foretrain.step.result import JobParts
 from foretrain.workload.workload import Precision
 

@@ -376,14 +376,13 @@ class Simulated:
         points: the same at every load.
         curves: of the models, where jobs were drawn of models.
         histories: how it went under each policy.
-        replays: a log beside its simulation under its own policy, or under several, the one that
-            fits best first; empty where there is no log or it does not tell who waited.
+        replays: a log that tells who waited beside simulations of it, the one that fits best first.
         left_out: entries of the log that are not simulated, the most frequent reason first.
         capacity: what a target needs; None where the study has none.
         findings: what follows, in words.
         inferred: the rules that the log follows, where they were asked for.
         jobs_per_second: simulated jobs per CPU second.
-        counted: what responses are of: "jobs", or "sweeps" from their submission to their winner.
+        counted: what responses are of: "jobs", or "sweeps" up to their winner.
     """
 
     devices: int

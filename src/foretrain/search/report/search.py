@@ -50,7 +50,7 @@ from foretrain.show.words import (
 )
 from foretrain.step import facts
 from foretrain.step.facts import caution, home
-from foretrain.step.report import takes
+from foretrain.step.facts import takes
 from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
 
 MOST_SIZES: Final = 2
