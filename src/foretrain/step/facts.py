@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Final
+
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.offer import Offer, rented
 from foretrain.errors import About, of
 from foretrain.plan.study import Study
+from foretrain.show.report import AnswerReport, Block, Brief, Paper, Pieces, ReportSection
 from foretrain.show.table import Fact, Piece
-from foretrain.show.words import count, percent, span, written
+from foretrain.show.words import MEMORY, PARTS, count, percent, span, written
 from foretrain.step.result import Estimate, JobParts, JobTime, Parts, Ranked, StageMemory
 from foretrain.step.situation import unlike
 from foretrain.units import (
@@ -29,12 +31,6 @@ from foretrain.units import (
     TOKENS,
     WATTS,
 )
-from foretrain.show.report import AnswerReport, Block, Brief, Paper, Pieces, ReportSection
-from foretrain.show.table import Fact
-from foretrain.show.words import MEMORY, PARTS
-from foretrain.step.result import Estimate
-from foretrain.units import BYTES, SECONDS
-
 
 MOST_NAMED: Final = 4
 """Clusters, and numbers of nodes, that are listed one by one."""

@@ -49,8 +49,7 @@ from foretrain.show.words import (
     written,
 )
 from foretrain.step import facts
-from foretrain.step.facts import caution, home
-from foretrain.step.facts import takes
+from foretrain.step.facts import caution, home, takes
 from foretrain.units import BYTES, DOLLARS, JOULES, SECONDS
 
 MOST_SIZES: Final = 2
