@@ -3,10 +3,11 @@
     python -m validation.scheduling.sweeps               # 20 seeds of each mix, 400 small cases
     python -m validation.scheduling.sweeps 3             # fewer seeds, and as few of the cases
 
-A mix is twelve kinds of sweeps, drawn for each seed from what is written below, which was
-settled after figures of similar mixes had been seen. They come to 32 devices at load 0.9. Time to
-the winner is from a sweep's submission to its last trial's end. Every policy sees the same sweeps; those that are not aware may
-know how long a trial is until its next rung, or, by its time limit, until the last one.
+A mix is twelve kinds of sweeps, drawn for each seed from what is written below, which was settled
+after figures of similar mixes had been seen. They come to 32 devices at load 0.9. Time to the
+winner is from a sweep's submission to its last trial's end. Every policy sees the same sweeps;
+those that are not aware may know how long a trial is until its next rung, or, by its time limit,
+until the last one.
 
 Small cases are held beside the best of all schedules that start and stop trials at whole units of
 time. On one device the policy claims to be that; on several it does not, and its distance is told.
