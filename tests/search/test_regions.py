@@ -18,8 +18,8 @@ from foretrain.search.survey import even_only, stages_open, survey
 from foretrain.search.table import valued
 from foretrain.step.held import hold
 from foretrain.step.input import with_input
-from foretrain.step.layers import computing_seconds
 from foretrain.step.memory import heaviest_total, room
+from foretrain.step.passes import computing_seconds
 from foretrain.step.setting import setting
 from foretrain.step.step import factors, step_time
 from foretrain.study.coefficients import DEFAULT

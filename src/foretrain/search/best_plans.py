@@ -28,7 +28,7 @@ from foretrain.plan.plan import Plan
 from foretrain.plan.study import Objective, Study
 from foretrain.plan.table import table_of
 from foretrain.search.bounded import promising_plans, recall, surveys
-from foretrain.search.candidate import Candidate, Proposal, Safety, spending
+from foretrain.search.candidate import Candidate, Proposal, Safety, counts_energy, spending
 from foretrain.search.exhaustive import every_plan
 from foretrain.search.explain.differences import spent as spent_on
 from foretrain.search.found import Front, Incumbents
@@ -39,8 +39,8 @@ from foretrain.search.survey import Survey
 from foretrain.search.table import worth_of
 from foretrain.search.ways_out import nearest_miss
 from foretrain.step.estimate import over_job_limits
-from foretrain.step.layers import computing_seconds
 from foretrain.step.memory import HOST_MEMORY, MEMORY, MEMORY_LIMIT, RISK
+from foretrain.step.passes import computing_seconds
 from foretrain.step.result import Ranked
 from foretrain.step.setting import Setting
 from foretrain.step.software import study_setting
@@ -255,7 +255,7 @@ def _ranked(
     The limits on the whole training are now held against whole jobs, with steps as the simulation
     moves them.
     """
-    ranked = []
+    ranked, drawn = [], counts_energy(study)
     for candidate, entry in entries(study, coefficients, found.best, stop=stop):
         estimate, cluster = entry.estimate, candidate.cluster
         devices = np.array([float(candidate.plan.devices)])
@@ -271,7 +271,7 @@ def _ranked(
             devices=devices,
             seconds=np.array([estimate.step_time]),
             memory=np.array([candidate.memory]),
-            computing=computing_seconds(known, table_of([candidate.plan])),
+            computing=computing_seconds(known, table_of([candidate.plan])) if drawn else None,
         )
         ranked.append((replace(candidate, value=float(worth[0])), entry))
     return tuple(sorted(ranked, key=lambda each: each[0].rank))

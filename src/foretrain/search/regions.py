@@ -29,8 +29,8 @@ from foretrain.search.candidate import Priced, counts_energy
 from foretrain.search.found import Incumbents
 from foretrain.search.survey import PIECE, Survey
 from foretrain.search.table import worth_of
-from foretrain.step.layers import computing_seconds
 from foretrain.step.memory import rooms
+from foretrain.step.passes import computing_seconds
 from foretrain.step.setting import Setting
 
 

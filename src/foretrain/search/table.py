@@ -12,7 +12,6 @@ from foretrain.search.candidate import Priced, counts_energy, over_limits, value
 from foretrain.search.found import Incumbents
 from foretrain.step.held import Held, hold
 from foretrain.step.input import with_input
-from foretrain.step.layers import computing_seconds
 from foretrain.step.memory import (
     HOST_MEMORY,
     errors_of,
@@ -21,6 +20,7 @@ from foretrain.step.memory import (
     probabilities,
     rooms,
 )
+from foretrain.step.passes import computing_seconds
 from foretrain.step.setting import Setting
 from foretrain.step.step import factors, step_time
 from foretrain.trainers.chosen import chosen_of, excluded

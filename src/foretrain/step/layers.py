@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from foretrain.plan.table import Column, PlanTable, distinct
+from foretrain.plan.table import PlanTable
 from foretrain.step.collective import Exchange
 from foretrain.step.compute import operator_times, slowest, together
 from foretrain.step.setting import READS as COMPUTE_READS
@@ -177,23 +177,11 @@ def layer_compute(setting: Setting, plans: PlanTable) -> Floats:
     return together(computed.forward, started) + back
 
 
-def computing_seconds(setting: Setting, plans: PlanTable) -> Column:
-    """Seconds of a step in which the mean device computes passes of layers. [plan]
-
-    What it computes is the same however a pipeline is cut and parameters are sharded. The
-    optimizer, whose kernels wait for memory, does not count.
-    """
-    rows, layer = distinct([getattr(plans, name) for name in READS])
-    few = plans.take(rows)
-    computed = _computed(setting, few)
-    full = computed.forward * _twice(setting, few)
-    again = recompute.repeated(few, full=full, selective=computed.chosen)
-    each, once = computed.forward + computed.backward + again, np.zeros(len(few))
-    # One kind after the other: sums in another order would be others for one plan than for many.
-    for kind, seconds in zip(setting.workload.model.layers, each, strict=True):
-        once = once + kind.repeats * seconds
-    passes = setting.workload.micro_batches(plans.data, plans.micro_batch)
-    return passes * once[layer] / plans.pipeline
+def layer_work(setting: Setting, plans: PlanTable) -> Floats:
+    """Seconds that a device itself computes for one layer in both passes. [kind, plan]"""
+    computed, twice = _computed(setting, plans), _twice(setting, plans)
+    again = recompute.repeated(plans, full=computed.forward * twice, selective=computed.chosen)
+    return computed.forward + computed.backward + again
 
 
 def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerTimes:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from foretrain.coefficients.coefficients import Overlap
 from foretrain.plan.plan import Sharding
-from foretrain.plan.table import PlanTable, Rows, distinct
+from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.step.compute import TINY
-from foretrain.step.layers import LayerMemory, LayerTimes
+from foretrain.step.layers import READS, LayerMemory, LayerTimes, layer_work
 from foretrain.step.placements import Placements, replicas_of
 from foretrain.step.setting import Holding, Setting
 from foretrain.step.strategies import owners_of, parameter_transfers_of
@@ -238,3 +238,29 @@ def _with_host(
         sent = sent + layers.trained[holding].take(layer, axis=1) / owners
     sent = sent * setting.workload.gradients.held_bytes * offload.of_gradients(plans) / rate
     return kept, np.maximum(kept, sent)
+
+
+def computing_seconds(setting: Setting, plans: PlanTable) -> Column:
+    """Seconds of a step in which the mean device computes passes of layers. [plan]
+
+    What it computes is the same however a pipeline is cut and parameters are sharded. The
+    optimizer, whose kernels wait for memory, does not count.
+    """
+    rows, layer = distinct([getattr(plans, name) for name in READS])
+    once = layer_work(setting, plans.take(rows))
+    return of_mean_device(setting, plans, once.take(layer, axis=1))
+
+
+def of_mean_device(setting: Setting, plans: PlanTable, once: Floats) -> Column:
+    """Seconds of a step in which the mean device computes. [plan]
+
+    Args:
+        setting: workload, cluster and coefficients.
+        plans: the plans.
+        once: seconds that one layer of each kind computes for one micro-batch. [kind, plan]
+    """
+    # One kind after the other: sums in another order would be others for one plan than for many.
+    every = np.zeros(len(plans))
+    for kind, seconds in zip(setting.workload.model.layers, once, strict=True):
+        every = every + kind.repeats * seconds
+    return setting.workload.micro_batches(plans.data, plans.micro_batch) * every / plans.pipeline

@@ -25,9 +25,9 @@ from foretrain.plan.study import JobPlan
 from foretrain.plan.table import table_of
 from foretrain.step.held import Held, hold
 from foretrain.step.job import fed, job_of
-from foretrain.step.layers import computing_seconds
 from foretrain.step.memory import errors_of, probability, stage_memory
 from foretrain.step.memory import interval as memory_interval
+from foretrain.step.passes import of_mean_device
 from foretrain.step.peak import MemoryPeak
 from foretrain.step.result import Estimate, JobTime, Memory, Parts, StageMemory
 from foretrain.step.setting import Setting
@@ -91,6 +91,7 @@ class Settled:
         parts: of the one that counts.
         closed_form: seconds.
         simulated: seconds; None if it was not played.
+        computing: seconds in which the mean device computes.
         warnings: what the reader should know.
         reason: why the plan does not run; None if it does.
     """
@@ -98,6 +99,7 @@ class Settled:
     parts: Parts
     closed_form: float
     simulated: float | None
+    computing: float
     warnings: tuple[str, ...] = ()
     reason: str | None = None
 
@@ -191,7 +193,12 @@ def estimate_of(
 def _settled(table: PriceTable, row: int, *, played: bool) -> Settled:
     """The step; played too, and where the two differ the simulation counts."""
     parts = Parts(**{name: float(getattr(table.steps, name)[row]) for name in _PARTS})
-    closed = Settled(parts=parts, closed_form=parts.total, simulated=None)
+    closed = Settled(
+        parts=parts,
+        closed_form=parts.total,
+        simulated=None,
+        computing=_computing(table, row),
+    )
     if not played:
         return closed
     times = step_times(table.setting, table.factors, row=row)
@@ -220,6 +227,16 @@ def _settled(table: PriceTable, row: int, *, played: bool) -> Settled:
 
 
 _PARTS = tuple(field.name for field in fields(StepColumns))
+
+
+def _computing(table: PriceTable, row: int) -> float:
+    """Seconds in which the mean device computes, of layers that are priced already."""
+    found, rows = table.factors, np.array([row])
+    times, layer = found.passes.times, found.passes.time[found.passing[rows]]
+    each = (times.forward, times.backward, times.recompute)
+    forward, backward, again = (seconds.take(layer, axis=1) for seconds in each)
+    plans, once = found.plans.take(rows), forward + backward + again
+    return float(of_mean_device(table.setting, plans, once)[0])
 
 
 def _memory(setting: Setting, held: Held) -> Memory:
@@ -287,7 +304,7 @@ def _estimate(
         mfu=useful / top,
         hfu=useful / top * (1.0 + recomputed_flop(workload.model, plan) / flop),
         cost_per_step=price,
-        energy_per_step=energy_of(setting, plan, seconds=seconds),
+        energy_per_step=energy(cluster, seconds, computing=settled.computing, devices=plan.devices),
         epoch_time=None if workload.epoch_samples is None else workload.epoch_samples / rate,
         start_time=job.start_time,
         goodput=job.goodput,
@@ -299,14 +316,6 @@ def _estimate(
         warnings=(*settled.warnings, *unlike(told)),
         sources=sources(setting),
     )
-
-
-def energy_of(setting: Setting, plan: Plan, *, seconds: float) -> float | None:
-    """Joules of one step of a plan that takes so long; None without power figures."""
-    if setting.cluster.node_power is None:
-        return None
-    busy = float(computing_seconds(setting, table_of([plan]))[0])
-    return energy(setting.cluster, seconds, computing=busy, devices=plan.devices)
 
 
 class _ToTrain(TypedDict):
