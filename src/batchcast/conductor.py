@@ -11,7 +11,7 @@ import os
 import selectors
 import socket
 from collections import deque
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from batchcast.counts import counts
 from batchcast.dispatch import hand_out
 from batchcast.errors import ArgumentError, BatchcastError, StreamGarbled, as_text
 from batchcast.frontend import Frontend
+from batchcast.gathering import Gathering
 from batchcast.greetings import Welcome, layout_from, whole
 from batchcast.layout import Layout
 from batchcast.messages import (
@@ -39,6 +40,13 @@ from batchcast.service import Service
 from batchcast.settings import Settings
 from batchcast.worker_pool import TRIES, Child, Task, WorkerPool, died, task_of
 from batchcast.zygote import Making
+
+
+ROUNDS = 16
+"""How often packets are looked for before what they ask for is done."""
+
+AHEAD_SHARE = 8
+"""The part of the arena that a feeder may be given ahead of its need."""
 
 
 class _Stop(Exception):
@@ -82,6 +90,7 @@ class Conductor:
         self._service: Service | None = None
         self._again: deque[Task] = deque()
         self._needed = 0
+        self._gathering = Gathering()
         self._broken: bytes | None = None
         self._first_failure = ""
         self._was_finished = False
@@ -93,14 +102,30 @@ class Conductor:
         try:
             self._start_child()
             while True:
-                for key, _ in self._selector.select(self._frontend.patience):
-                    if key.fileobj in self._selector.get_map():
-                        key.data(key.fileobj)
+                self._hear(self._frontend.patience)
                 self._advance()
+                self._let_gather()
         except _Stop:
             return
         finally:
             self._pool.end()
+
+    def _hear(self, patience: float | None) -> None:
+        """Wait until somebody says something; then hear all that was said, within reason."""
+        for _ in range(ROUNDS):
+            ready = self._selector.select(patience)
+            for key, _ in ready:
+                if key.fileobj in self._selector.get_map():
+                    key.data(key.fileobj)
+            if not ready:
+                return
+            patience = 0.0
+
+    def _let_gather(self) -> None:
+        """Where packets come quickly, let some gather, for waking up takes longer than they do."""
+        if self._service is not None:
+            slots, published = self._service.slots.count, self._service.window.published
+            sleep(self._gathering.nap(monotonic(), published=published, slots=slots))
 
     def forget(self) -> None:
         """Close, in a process that was forked, what belongs to this one."""
@@ -205,10 +230,12 @@ class Conductor:
             return True
         if self._again:
             task = self._again.popleft()
-        elif (fed := service.feed(self._needed, skip=skip)) is not None:
-            task = task_of(self._order, *fed)
         else:
-            return False
+            ahead = min(self._pool.soon(), service.slots.count // AHEAD_SHARE)
+            fed = service.feed(max(self._needed, ahead), skip=skip)
+            if fed is None:
+                return False
+            task = task_of(self._order, *fed)
         self._needed = 0
         child.tasks.append(task)
         send(child.peer, Kind.SLOTS, task.slots.tobytes(), first=task.first)
@@ -247,7 +274,13 @@ class Conductor:
         start = self._order.start(whole("epoch", message.first))
         if start is None or not self._order.is_fed:
             raise StreamGarbled("A feeder is done with an epoch that it has not begun.")
-        self._order.close(message.first, start + message.second)
+        end = start + whole("samples", message.second)
+        self._order.close(message.first, end)
+        if self._service is not None:
+            self._again.clear()
+            for child in self._pool.children.values():
+                child.tasks.clear()
+            self._service.withdraw(end)
         self._frontend.epoch_ended()
 
     def _replace(self, child: Child) -> None:

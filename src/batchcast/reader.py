@@ -28,6 +28,11 @@ from batchcast.prefetch_buffer import PrefetchBuffer
 from batchcast.reader_connection import ReaderConnection, lined_up
 
 
+AHEAD_SHARE = 4
+"""The part of the arena that a reader takes at a time where so much is ready: the slots go back
+together, and asking for every batch alone would cost as much as a light batch."""
+
+
 class Reader:
     """Batches of a shared stream, as a DataLoader gives them; every `for` loop is an epoch.
 
@@ -208,7 +213,7 @@ class Reader:
         """Samples at hand: as many as wanted, or all that the epoch still has."""
         while True:
             try:
-                return self._supply.fill(wanted, most=self._last)
+                return self._supply.fill(wanted, most=self._most)
             except ProducerLost:
                 if not self._asked.reconnect:
                     raise
@@ -220,9 +225,7 @@ class Reader:
         self._counts["samples"] += count if self.batch_size is not None else 0
         self._counts["batches"] += 1
         self._enter_books()
-        if self.batch_size is None:
-            self._last = count
-        self._supply.ask(self.batch_size or 1, most=self._last)  # comes while the loop is at work
+        self._supply.ask(self.batch_size or 1, most=self._most)  # comes while the loop is at work
 
     def _enter_books(self) -> None:
         passed, booked = self._supply.books()
@@ -275,7 +278,7 @@ class Reader:
         lends = self._asked.lend
         maker = self._maker(layout, pinned=self._asked.pins(welcome.pinned))
         self._supply = PrefetchBuffer(self._line, self._columns, maker, lends=lends)
-        self._last = 0
+        self._most = self._columns.slots // AHEAD_SHARE
         self._begin_at(welcome.epoch, welcome.position)
 
     def _maker(self, layout: Layout, *, pinned: bool) -> Maker:
