@@ -144,6 +144,7 @@ def turns(workload: str, members: Sequence[int], effort: Effort, folder: Path) -
             epochs=epochs,
             every=EVERY[workload],
             workers=cell.workers,
+            lend=EVERY[workload] > 0,
         )
         found = cost(partial(METHODS[cell.method], setting), cores=cores, limit=300.0)
         _delivered(cell, setting, found.told)

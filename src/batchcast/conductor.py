@@ -45,7 +45,7 @@ from batchcast.zygote import Making
 ROUNDS = 16
 """How often packets are looked for before what they ask for is done."""
 
-AHEAD_SHARE = 8
+AHEAD_SHARE = 4
 """The part of the arena that a feeder may be given ahead of its need."""
 
 

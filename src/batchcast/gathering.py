@@ -8,7 +8,7 @@ soon after, those behind it are waited for and heard together.
 
 from __future__ import annotations
 
-LONGEST = 0.004
+LONGEST = 0.008
 """Seconds of a nap at most."""
 
 SHORTEST = 0.0002

@@ -33,6 +33,10 @@ AHEAD_SHARE = 4
 together, and asking for every batch alone would cost as much as a light batch."""
 
 
+BOOKED = 4096
+"""Samples whose ids are entered into the books at once."""
+
+
 class Reader:
     """Batches of a shared stream, as a DataLoader gives them; every `for` loop is an epoch.
 
@@ -224,13 +228,16 @@ class Reader:
         self._given += 1
         self._counts["samples"] += count if self.batch_size is not None else 0
         self._counts["batches"] += 1
-        self._enter_books()
+        self.position += self._supply.passed()
+        self._unbooked += count
+        if self._unbooked > BOOKED:
+            self._enter_books()
         self._supply.ask(self.batch_size or 1, most=self._most)  # comes while the loop is at work
 
     def _enter_books(self) -> None:
-        passed, booked = self._supply.books()
-        self.position += passed
-        self._ledger += booked
+        """What was delivered is accounted for, many batches at once."""
+        self._ledger += self._supply.books()
+        self._unbooked = 0
 
     def _close_epoch(self) -> None:
         """Hold the books of the epoch against the conductor's.
@@ -239,6 +246,7 @@ class Reader:
             LedgerMismatch: samples were lost, doubled or swapped.
         """
         self._supply.leave_rest()
+        self.position += self._supply.passed()
         self._enter_books()
         self._line.say(Kind.LEDGER, self._supply.released(), first=self.epoch)
         try:
@@ -304,7 +312,7 @@ class Reader:
         self.epoch, self.position = epoch, position
         self._began_at = position
         self._ledger = Ledger()
-        self._given = 0
+        self._unbooked = self._given = 0
         self._repeats = False
         self._supply.begin()
 

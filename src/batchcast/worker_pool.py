@@ -28,7 +28,7 @@ LASTS = 0.05
 """Seconds that a task should last: long beside what the conductor needs to hand it out (a tenth of
 a millisecond), short beside what readers may have in the arena."""
 
-SOON = 0.01
+SOON = 0.05
 """Seconds of work for which a feeder gets slots at a time."""
 
 TRIES = 3
