@@ -21,8 +21,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib.util import find_spec
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,13 +124,13 @@ def cells_of(workload: str, members: Sequence[int]) -> list[Cell]:
 
 def turns(workload: str, members: Sequence[int], effort: Effort, folder: Path) -> Iterator[Turn]:
     """Every cell, turn by turn."""
-    from ensemble_parts.rounds import _delivered
-    from ensemble_parts.methods import METHODS, Setting
-    from ensemble_parts.tree import cost
-    from ensemble_parts.workload import ROWS
-
     import os
     from functools import partial
+
+    from ensemble_parts.methods import METHODS, Setting
+    from ensemble_parts.rounds import _delivered
+    from ensemble_parts.tree import cost
+    from ensemble_parts.workload import ROWS
 
     cores = sorted(os.sched_getaffinity(0))[:2]
     pictures = PICTURES if EVERY[workload] else ROWS
@@ -171,7 +170,9 @@ def turns(workload: str, members: Sequence[int], effort: Effort, folder: Path) -
         yield found
 
 
-def claims_of(workload: str, members: Sequence[int], taken: Sequence[Turn], wide: float) -> Iterator[Claim]:
+def claims_of(
+    workload: str, members: Sequence[int], taken: Sequence[Turn], wide: float
+) -> Iterator[Claim]:
     """The figures beside their bars: medians of the ratios of each turn."""
     from validation.parts.claims import Claim
 
@@ -192,8 +193,14 @@ def claims_of(workload: str, members: Sequence[int], taken: Sequence[Turn], wide
         for count in members:
             for named, cell in (("own worker", own(count)), ("fed", fed(count))):
                 ratios = over(lambda t: t[cell].each, lambda t: t[private(count)].each)
-                yield claim(f"K = {count}: {named} / private", ratios, most=times(LIGHT_MOST.get(count), wide))
-            yield claim(f"K = {count}: private, us a sample", [1e6 * t[private(count)].each for t in taken])
+                yield claim(
+                    f"K = {count}: {named} / private",
+                    ratios,
+                    most=times(LIGHT_MOST.get(count), wide),
+                )
+            yield claim(
+                f"K = {count}: private, us a sample", [1e6 * t[private(count)].each for t in taken]
+            )
         return
 
     def prepare(turn):
@@ -203,19 +210,36 @@ def claims_of(workload: str, members: Sequence[int], taken: Sequence[Turn], wide
     for count in members:
         ideal = lambda t: prepare(t) + t[none(count)].each
         strict = lambda t: prepare(t) + count * t[none(1)].each
-        yield claim(f"K = {count}: own work of K at once / K x own work", over(lambda t: t[none(count)].each, lambda t: count * t[none(1)].each))
+        yield claim(
+            f"K = {count}: own work of K at once / K x own work",
+            over(lambda t: t[none(count)].each, lambda t: count * t[none(1)].each),
+        )
         for named, cell, bars in (("own worker", own(count), OWN), ("fed", fed(count), FED)):
-            yield claim(f"K = {count}: {named} / ideal", over(lambda t: t[cell].each, ideal), most=times(bars.get(count), wide))
-            yield claim(f"K = {count}: {named} / ideal of K x own work alone", over(lambda t: t[cell].each, strict))
+            yield claim(
+                f"K = {count}: {named} / ideal",
+                over(lambda t: t[cell].each, ideal),
+                most=times(bars.get(count), wide),
+            )
+            yield claim(
+                f"K = {count}: {named} / ideal of K x own work alone",
+                over(lambda t: t[cell].each, strict),
+            )
         if count == 1:
             continue
         for named, cell in (("own worker", own(count)), ("fed", fed(count))):
             for workers in (0, 1):
+
                 def saved(t, workers=workers, cell=cell):
                     return t[private(count, workers)].each / t[cell].each
+
                 def ceiling(t):
                     return t[private(count)].each / ideal(t)
-                yield claim(f"K = {count}: private {workers}w / {named}, of private / ideal", over(saved, ceiling), least=OF_CEILING / wide)
+
+                yield claim(
+                    f"K = {count}: private {workers}w / {named}, of private / ideal",
+                    over(saved, ceiling),
+                    least=OF_CEILING / wide,
+                )
 
 
 def times(bar: float | None, wide: float) -> float | None:
@@ -239,7 +263,12 @@ def main(arguments: list[str]) -> int:
         draw(Path(folder), PICTURES)
         for workload in asked.workloads:
             taken = []
-            for turn in turns(workload, asked.members, Effort(turns=asked.turns, seconds=asked.seconds), Path(folder)):
+            for turn in turns(
+                workload,
+                asked.members,
+                Effort(turns=asked.turns, seconds=asked.seconds),
+                Path(folder),
+            ):
                 taken.append(turn)
             for each, spread in claims_of(workload, asked.members, taken, 1.0):
                 print(f"{each.name:60} {each.bar:>12} {each.shown:>10}{spread} {each.verdict}")

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-import selectors
 import socket
 from collections import deque
-from time import monotonic, sleep
-from typing import Any
+from time import monotonic
 
 import numpy as np
 
@@ -22,9 +20,9 @@ from batchcast.counts import counts
 from batchcast.dispatch import hand_out
 from batchcast.errors import ArgumentError, BatchcastError, StreamGarbled, as_text
 from batchcast.frontend import Frontend
-from batchcast.gathering import Gathering
 from batchcast.greetings import Welcome, layout_from, whole
 from batchcast.layout import Layout
+from batchcast.listening import Listening
 from batchcast.messages import (
     FROM_CHILD,
     FROM_OWNER,
@@ -40,13 +38,6 @@ from batchcast.service import Service
 from batchcast.settings import Settings
 from batchcast.worker_pool import TRIES, Child, Task, WorkerPool, died, task_of
 from batchcast.zygote import Making
-
-
-ROUNDS = 16
-"""How often packets are looked for before what they ask for is done."""
-
-AHEAD_SHARE = 4
-"""The part of the arena that a feeder may be given ahead of its need."""
 
 
 class _Stop(Exception):
@@ -83,53 +74,34 @@ class Conductor:
         self._restarts = restarts
         self._frontend = Frontend(settings, order)
         self._acceptor = Acceptor()
-        self._selector = selectors.DefaultSelector()
+        self._listening = Listening()
         self._layout: Layout | None = None
         self._arena = -1
         self._columns: Columns | None = None
         self._service: Service | None = None
         self._again: deque[Task] = deque()
         self._needed = 0
-        self._gathering = Gathering()
         self._broken: bytes | None = None
         self._first_failure = ""
         self._was_finished = False
 
     def run(self) -> None:
         """Serve until the owner says so, or is gone."""
-        self._listen_to(self._listener, self._accept)
-        self._listen_to(self._owner, self._hear_owner)
+        self._listening.to(self._listener, self._accept)
+        self._listening.to(self._owner, self._hear_owner)
         try:
             self._start_child()
             while True:
-                self._hear(self._frontend.patience)
+                self._listening.hear(self._frontend.patience)
                 self._advance()
-                self._let_gather()
         except _Stop:
             return
         finally:
             self._pool.end()
 
-    def _hear(self, patience: float | None) -> None:
-        """Wait until somebody says something; then hear all that was said, within reason."""
-        for _ in range(ROUNDS):
-            ready = self._selector.select(patience)
-            for key, _ in ready:
-                if key.fileobj in self._selector.get_map():
-                    key.data(key.fileobj)
-            if not ready:
-                return
-            patience = 0.0
-
-    def _let_gather(self) -> None:
-        """Where packets come quickly, let some gather, for waking up takes longer than they do."""
-        if self._service is not None:
-            slots, published = self._service.slots.count, self._service.window.published
-            sleep(self._gathering.nap(monotonic(), published=published, slots=slots))
-
     def forget(self) -> None:
         """Close, in a process that was forked, what belongs to this one."""
-        self._selector.close()
+        self._listening.close()
         for each in (self._listener, self._owner, *self._frontend.peers, *self._pool.peers):
             each.close()
         if self._arena >= 0:
@@ -145,10 +117,10 @@ class Conductor:
         hand_out(self._service, self, self._frontend.grant)
         while self._frontend.dismiss_failed():
             hand_out(self._service, self, self._frontend.grant)
-        finished = self._is_finished()
-        if finished and not self._was_finished:
+        was_finished, self._was_finished = self._was_finished, self._is_finished()
+        if self._was_finished and not was_finished:
             send(self._owner, Kind.FINISHED)
-        self._was_finished = finished
+        self._listening.let_gather(each=self._pool.each, slots=self._service.slots.count)
 
     def prepare(self, service: Service, *, skip: bool) -> bool:
         """Whether any work was handed out."""
@@ -173,7 +145,7 @@ class Conductor:
 
     def _load(self) -> None:
         """Have the source loaded, in a process that children are forked from."""
-        self._listen_to(self._pool.load(self.forget), self._hear_zygote)
+        self._listening.to(self._pool.load(self.forget), self._hear_zygote)
 
     def _hear_zygote(self, peer: socket.socket) -> None:
         """The source is loaded, or it cannot be; a zygote that died is replaced once asked."""
@@ -181,10 +153,10 @@ class Conductor:
             for child in self._pool.loaded():
                 self._greet_child(child)
         except BatchcastError as error:
-            self._selector.unregister(peer)
+            self._listening.leave(peer)
             self._break(as_text(error))
         except ConnectionError:
-            self._selector.unregister(peer)
+            self._listening.leave(peer)
             if self._pool.missing:
                 self._load()
 
@@ -197,7 +169,7 @@ class Conductor:
             self._load()
 
     def _greet_child(self, child: Child) -> None:
-        self._listen_to(child.peer, self._hear_child)
+        self._listening.to(child.peer, self._hear_child)
         if self._columns is not None:
             self._welcome_child(child)
         elif self._layout is None and not self._order.is_fed:
@@ -231,9 +203,8 @@ class Conductor:
         if self._again:
             task = self._again.popleft()
         else:
-            ahead = min(self._pool.soon(), service.slots.count // AHEAD_SHARE)
-            fed = service.feed(max(self._needed, ahead), skip=skip)
-            if fed is None:
+            ahead = self._pool.soon(service.slots.count)
+            if (fed := service.feed(max(self._needed, ahead), skip=skip)) is None:
                 return False
             task = task_of(self._order, *fed)
         self._needed = 0
@@ -278,14 +249,13 @@ class Conductor:
         self._order.close(message.first, end)
         if self._service is not None:
             self._again.clear()
-            for child in self._pool.children.values():
-                child.tasks.clear()
+            self._pool.drop_tasks()
             self._service.withdraw(end)
         self._frontend.epoch_ended()
 
     def _replace(self, child: Child) -> None:
         """A child died: another one does what it left, sample by sample."""
-        self._selector.unregister(child.peer)
+        self._listening.leave(child.peer)
         self._pool.bury(child)
         if self._broken is not None or self._is_finished() or self._is_all_fed():
             return
@@ -295,7 +265,7 @@ class Conductor:
         self._needed = 0
         self._pool.restarts += 1
         for index, task in enumerate(child.tasks):
-            self._again.extend(self._pieces(task, suspect=index == 0))
+            self._again.extend(self._pieces(task, suspect=not index))
         self._start_child()
 
     def _pieces(self, task: Task, *, suspect: bool) -> list[Task]:
@@ -320,8 +290,8 @@ class Conductor:
             return
         for _ in range(self._pool.size - 1):
             self._start_child()
-        size = self._layout.sample_bytes
-        send_json(self._owner, Kind.READY, {"sample_bytes": size, "slots": slots})
+        told = {"sample_bytes": self._layout.sample_bytes, "slots": slots}
+        send_json(self._owner, Kind.READY, told)
 
     def _begin(self) -> None:
         """As soon as enough readers wait, the stream begins where the last of them is."""
@@ -353,6 +323,7 @@ class Conductor:
             batch=self._settings.batch,
             batches=self._settings.batches,
             pinned=self._settings.pinned,
+            draws=self._settings.draws,
             epoch=epoch,
             position=position,
             about=self._frontend.about(),
@@ -382,7 +353,7 @@ class Conductor:
 
     def _accept(self, listener: socket.socket) -> None:
         if (peer := self._acceptor.accept(listener)) is not None:
-            self._listen_to(peer, self._hear_reader)
+            self._listening.to(peer, self._hear_reader)
 
     def _hear_reader(self, peer: socket.socket) -> None:
         try:
@@ -396,7 +367,7 @@ class Conductor:
             self._lose(peer)
 
     def _lose(self, peer: socket.socket) -> None:
-        self._selector.unregister(peer)
+        self._listening.leave(peer)
         self._frontend.lose(peer)
         peer.close()
 
@@ -426,6 +397,3 @@ class Conductor:
             **self._pool.stats(),
             "absent": self._frontend.absent,
         }
-
-    def _listen_to(self, peer: socket.socket, handler: Any) -> None:
-        self._selector.register(peer, selectors.EVENT_READ, handler)

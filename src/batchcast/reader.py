@@ -27,7 +27,6 @@ from batchcast.packing import size_at
 from batchcast.prefetch_buffer import PrefetchBuffer
 from batchcast.reader_connection import ReaderConnection, lined_up
 
-
 AHEAD_SHARE = 4
 """The part of the arena that a reader takes at a time where so much is ready: the slots go back
 together, and asking for every batch alone would cost as much as a light batch."""
@@ -72,8 +71,16 @@ class Reader:
                 f"'{self._asked.model}' has begun and ended them all. A loop that is left early "
                 "ends its epoch; share(..., epochs=...) says how many there are."
             )
+        self._draw()
         self._loop += 1
         return _Epoch(self, self._loop)
+
+    def _draw(self) -> None:
+        """Draw what a private loader draws, so that a training draws on as it does over that."""
+        import torch
+
+        for _ in range(self._draws[min(self._loop, 1)]):
+            torch.empty((), dtype=torch.int64).random_()
 
     def _begin_loop(self) -> None:
         """End what the loop before has left, or have its only batch come again."""
@@ -282,7 +289,7 @@ class Reader:
         learn_size_of((self.batch_size or 1) * layout.sample_bytes)
         self._about, self._seed = welcome.about, welcome.seed
         self._samples, self._epochs = welcome.samples, welcome.epochs
-        self._batches = welcome.batches
+        self._batches, self._draws = welcome.batches, welcome.draws
         lends = self._asked.lend
         maker = self._maker(layout, pinned=self._asked.pins(welcome.pinned))
         self._supply = PrefetchBuffer(self._line, self._columns, maker, lends=lends)

@@ -31,6 +31,9 @@ a millisecond), short beside what readers may have in the arena."""
 SOON = 0.05
 """Seconds of work for which a feeder gets slots at a time."""
 
+AHEAD_SHARE = 4
+"""The part of the arena that a feeder may have at a time, beyond what it needs."""
+
 TRIES = 3
 """Workers that may die on the same task before its samples are given up."""
 
@@ -230,18 +233,30 @@ class WorkerPool:
         self.seconds += seconds
         self.prepared += samples
 
+    @property
+    def each(self) -> float:
+        """Seconds in which all of them together make a sample; 0 until it is known."""
+        return self._lasts / self.size
+
     def chunk(self) -> int:
         """Samples of the next task of a worker."""
-        return max(1, int(min(MOST, LASTS / self._lasts))) if self.prepared else FIRST
+        return max(1, int(min(MOST, LASTS / self._lasts))) if self._lasts else FIRST
 
-    def soon(self) -> int:
-        """Samples that a feeder makes in a moment."""
-        return int(SOON / self._lasts) if self.prepared else 1
+    def soon(self, slots: int) -> int:
+        """Samples for which a feeder gets slots, of an arena of so many."""
+        return int(min(slots // AHEAD_SHARE, SOON / self._lasts)) if self._lasts else 1
 
     @property
     def _lasts(self) -> float:
-        """Seconds that a sample takes."""
+        """Seconds that one of them takes for a sample; 0 until it is known."""
+        if not self.prepared:
+            return 0.0
         return max(1e-9, float(self.seconds[: STAGES.index("cpu")].sum()) / self.prepared)
+
+    def drop_tasks(self) -> None:
+        """Nothing of what children have still to do is wanted."""
+        for child in self.children.values():
+            child.tasks.clear()
 
     @property
     def busy(self) -> bool:

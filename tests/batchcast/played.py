@@ -116,12 +116,11 @@ class Feeder:
 
     def step(self, played):
         """Whether the feeder had something to do."""
-        if self.task is not None:
-            if played.random.random() < played.deaths:
-                self.again.append(self.task)
-                self.epoch, self.position = self.order.place(played.service.window.published)
-                self.task = None
-                return True
+        if self.task is not None and played.random.random() < played.deaths:
+            self.again.append(self.task)
+            self.epoch, self.position = self.order.place(played.service.window.published)
+            self.task = None
+            return True
         if self.need or self.epoch == self.order.epochs:
             return False
         left = self.lengths[self.epoch] - self.position

@@ -12,6 +12,7 @@ from batchcast.messages import Kind, Message
 from batchcast.order import Order
 from batchcast.worker_pool import (
     AHEAD,
+    AHEAD_SHARE,
     FIRST,
     LASTS,
     MOST,
@@ -113,8 +114,9 @@ def test_a_feeder_may_be_done_with_a_part_of_what_it_was_given():
 
 
 def test_a_feeder_is_given_slots_for_a_moment():
-    assert WorkerPool(None, size=1).soon() == 1
-    assert pool_after(1.0, 10_000).soon() == round(10_000 * SOON)
+    assert WorkerPool(None, size=1).soon(8000) == 1
+    assert pool_after(1.0, 10_000).soon(8000) == round(10_000 * SOON)
+    assert pool_after(1.0, 10_000).soon(40) == 40 // AHEAD_SHARE
 
 
 def test_work_goes_to_whoever_has_least_of_it_up_to_two_tasks_each():
