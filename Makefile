@@ -23,6 +23,7 @@ STUDY := examples/llama-3-70b-on-512-h100.toml
 PAGE := llama-3-70b-on-512-h100.html
 RECORDED := benchmarks/recorded
 SLOW := $(addprefix benchmarks/,closed_form_against_simulation.py job_time.py search.py whole_models.py)
+TOOLS := benchmarks/tenth.py benchmarks/ensemble_limit.py
 CHECKS := coverage korthikanti decisions memory single_device accuracy ensemble parameter_servers
 
 # The first Python that starts and is new enough; `make PYTHON=/path/to/python` overrides it.
@@ -48,7 +49,8 @@ test-slow: $(VENV)/.test
 	@HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n auto --dist worksteal
 	@mkdir -p $(RECORDED)
 	@{ $(BIN)/python -VV; $(BIN)/python -c 'import numpy, os; print("NumPy", numpy.__version__, "on", os.cpu_count(), "cores")'; \
-		$(MAKE) --no-print-directory validate bench; $(BIN)/python -m validation.cluster; } | tee $(RECORDED)/$$(date +%F).txt
+		$(MAKE) --no-print-directory validate bench; $(BIN)/python -m validation.cluster; \
+		$(BIN)/python benchmarks/ensemble_limit.py; $(BIN)/python -m validation.engines; } | tee $(RECORDED)/$$(date +%F).txt
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .
@@ -66,7 +68,7 @@ validate: $(VENV)/.test
 	@echo "== validation.tracing"; $(BIN)/python -m validation.tracing $(TENTH)
 
 bench: $(VENV)/.core
-	@for script in $(filter-out $(SLOW) benchmarks/tenth.py,$(wildcard benchmarks/*.py)); do \
+	@for script in $(filter-out $(SLOW) $(TOOLS),$(wildcard benchmarks/*.py)); do \
 		echo "== $$script"; $(BIN)/python $$script || exit 1; done
 	@for script in $(SLOW); do echo "== $$script"; $(BIN)/python $$script $(TENTH) || exit 1; done
 

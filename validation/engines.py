@@ -27,6 +27,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from batchcast.stream import Stream
 from foretrain.ensemble.nodes.decode import SampleOrder
 from foretrain.ensemble.nodes.leader import Leader
 
@@ -69,7 +70,7 @@ def expected() -> list[int]:
 # What runs on a node, whoever started it.
 
 
-def serve(leader: Leader | None) -> Any:
+def serve(leader: Leader | None) -> Stream:
     """The stream of a node, which is the one that the environment describes if nothing is said."""
     from foretrain import input_pipeline, share
 

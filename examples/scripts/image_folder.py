@@ -1,4 +1,4 @@
-"""Pictures in a folder for each class, as torchvision's ImageFolder reads them, normalised in place."""
+"""Pictures in a folder for each class, as torchvision's ImageFolder reads them."""
 
 import tempfile
 from functools import cache

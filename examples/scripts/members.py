@@ -1,4 +1,4 @@
-"""What the scripts of this folder have in common: the same training over a loader of its own, or over one stream.
+"""What these scripts have in common: the same training over a loader of its own, or over a stream.
 
     python image_folder.py private     # as the script was before
     python image_folder.py shared      # two members over one stream
@@ -16,7 +16,7 @@ from foretrain import attach, share
 EPOCHS = 2
 
 
-def member(train, name, results, number):
+def member(train, *, name, results, number):
     """A process that trains over the stream; nothing in it knows of the others."""
     with attach(name, model=f"member-{number}") as loader:
         results.put((number, train(loader)))
@@ -28,7 +28,11 @@ def trained(train, loader, *, count=2, epochs=EPOCHS, **shared):
     results, name = fork.SimpleQueue(), f"scripts-{uuid.uuid4().hex[:12]}"
     with share(loader, name=name, epochs=epochs, readers=count, **shared):
         started = [
-            fork.Process(target=member, args=(train, name, results, number))
+            fork.Process(
+                target=member,
+                args=(train,),
+                kwargs={"name": name, "results": results, "number": number},
+            )
             for number in range(count)
         ]
         for each in started:

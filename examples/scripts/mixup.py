@@ -1,4 +1,4 @@
-"""Mixup and cutout written into the batch, a look at the first batch, and a loop that is left early."""
+"""Mixup and cutout written into batches, a look at the first one, a loop that is left early."""
 
 import members
 import torch

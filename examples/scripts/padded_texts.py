@@ -9,7 +9,25 @@ try:
 except ModuleNotFoundError:
     datasets = None
 
-WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "and", "runs", "away", "from", "it", "all", "day", "long"]
+WORDS = [
+    "the",
+    "quick",
+    "brown",
+    "fox",
+    "jumps",
+    "over",
+    "a",
+    "lazy",
+    "dog",
+    "and",
+    "runs",
+    "away",
+    "from",
+    "it",
+    "all",
+    "day",
+    "long",
+]
 
 
 def tokenized(example):

@@ -1,4 +1,4 @@
-"""A training that stops in the middle of an epoch and goes on in another process, at the next batch."""
+"""A training that stops within an epoch and goes on in another process, at the next batch."""
 
 import multiprocessing
 import uuid

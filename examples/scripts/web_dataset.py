@@ -1,4 +1,4 @@
-"""Shards of samples in tar archives, as WebDataset lays them out; batches by the pipeline itself."""
+"""Shards of samples in tar archives, as WebDataset lays them out; its pipeline makes batches."""
 
 import io
 import json

@@ -1,7 +1,7 @@
 """Listening to many: who hears whom, and when to let packets gather.
 
-Waking a process up takes longer than hearing what it is told: on a machine whose cores idle, sending
-a packet to one that sleeps took 150 microseconds, in which a batch of light data is made. As
+Waking a process up takes longer than hearing what it is told: on a machine whose cores idle, to
+send a packet to one that sleeps took 150 microseconds, in which a batch of light data is made. As
 network cards do with their interrupts, the first packet after a quiet moment is heard at once, and
 where the next one comes soon after, those behind it are waited for and heard together.
 """

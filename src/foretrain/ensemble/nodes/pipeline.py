@@ -121,7 +121,7 @@ class InputPipeline:
         self.close()
 
     def _checked(self) -> Iterator[SampleBlock]:
-        """An epoch whose nodes agree on what they had; or its rest, of a node that is left alone."""
+        """An epoch whose nodes agree on what they had; its rest, where this node is left alone."""
         tally, done = SampleTally(), 0
         while True:
             try:
