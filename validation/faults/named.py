@@ -1,4 +1,4 @@
-"""Faults with a name, each in a process of its own: limits of memory and of files, what is left over.
+"""Faults with a name, each in a process of its own: limits of memory and files, what is left.
 
     python -m validation.faults.named            # each once
     python -m validation.faults.named --times 15
@@ -58,9 +58,7 @@ def stream(
 ) -> Iterator[Stream]:
     """A stream of numbers, one epoch of it."""
     source = data or Numbers(SAMPLES)
-    with share(
-        source, name=f"{_name}-{name}", epochs=1, readers=readers, memory=memory
-    ) as shared:
+    with share(source, name=f"{_name}-{name}", epochs=1, readers=readers, memory=memory) as shared:
         yield shared
 
 
@@ -118,10 +116,12 @@ def reader_without_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (used + (32 << 20),) * 2)
         told(lambda: attach(shared.name, batch_size=BATCH, model="starved"))
 
-    with stream("memory", Wide(SAMPLES, 1 << 16), memory="128 MiB") as shared:
-        with attach(shared.name, batch_size=BATCH, model="other") as loader:
-            ended(forked(starved))
-            read(loader)
+    with (
+        stream("memory", Wide(SAMPLES, 1 << 16), memory="128 MiB") as shared,
+        attach(shared.name, batch_size=BATCH, model="other") as loader,
+    ):
+        ended(forked(starved))
+        read(loader)
 
 
 def few_files() -> None:
@@ -145,14 +145,16 @@ def no_file_left() -> None:
             return
         raise AssertionError("nothing was told")
 
-    with stream("descriptors") as shared:
-        with attach(shared.name, batch_size=BATCH, model="other") as loader:
-            ended(forked(full))
-            read(loader)
+    with (
+        stream("descriptors") as shared,
+        attach(shared.name, batch_size=BATCH, model="other") as loader,
+    ):
+        ended(forked(full))
+        read(loader)
 
 
 def inherited() -> None:
-    """A child of a reader lives on with its descriptors; the reader's end is noticed all the same."""
+    """A child of a reader lives on with its descriptors; the reader's end is noticed."""
     with stream("inherited", readers=2) as shared:
 
         def leaves_a_child() -> None:
@@ -184,11 +186,14 @@ def stale() -> None:
 
 def two_at_once() -> None:
     """Two streams; one is closed while the other is read."""
-    with stream("one") as one, stream("two") as two:
-        with attach(one.name, batch_size=BATCH, model="first") as loader:
-            next(iter(loader))
-            whole(two)
-            read(loader)
+    with (
+        stream("one") as one,
+        stream("two") as two,
+        attach(one.name, batch_size=BATCH, model="first") as loader,
+    ):
+        next(iter(loader))
+        whole(two)
+        read(loader)
 
 
 def never_comes() -> None:
