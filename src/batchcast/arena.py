@@ -6,6 +6,7 @@ pages are reserved at once: too little memory is an error at the start, not a bu
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import mmap
 import os
@@ -202,6 +203,8 @@ def _mapped(descriptor: int, size: int, rights: int) -> _Map:
     try:
         return _Map(descriptor, size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE, prot=rights)
     except OSError as error:
+        if error.errno != errno.ENOMEM:
+            raise
         raise StreamError(
             f"The arena of {size} bytes could not be mapped: {error.strerror}. Raise what this "
             "process may address (ulimit -v), or give share(...) a smaller memory."
