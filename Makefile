@@ -23,7 +23,8 @@ STUDY := examples/llama-3-70b-on-512-h100.toml
 PAGE := llama-3-70b-on-512-h100.html
 RECORDED := benchmarks/recorded
 SLOW := $(addprefix benchmarks/,closed_form_against_simulation.py job_time.py search.py whole_models.py)
-QUICK := $(filter-out $(SLOW) benchmarks/tenth.py,$(wildcard benchmarks/*.py))
+TOOLS := benchmarks/tenth.py benchmarks/ensemble_limit.py
+QUICK := $(filter-out $(SLOW) $(TOOLS),$(wildcard benchmarks/*.py))
 SOME := 5
 CHECKS := coverage korthikanti decisions memory single_device accuracy ensemble parameter_servers
 
@@ -50,7 +51,8 @@ test-slow: $(VENV)/.test
 	@HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -n auto --dist worksteal
 	@mkdir -p $(RECORDED)
 	@{ $(BIN)/python -VV; $(BIN)/python -c 'import numpy, os; print("NumPy", numpy.__version__, "on", os.cpu_count(), "cores")'; \
-		$(MAKE) --no-print-directory validate bench; $(BIN)/python -m validation.cluster; } | tee $(RECORDED)/$$(date +%F).txt
+		$(MAKE) --no-print-directory validate bench; $(BIN)/python -m validation.cluster; \
+		$(BIN)/python benchmarks/ensemble_limit.py; $(BIN)/python -m validation.engines; } | tee $(RECORDED)/$$(date +%F).txt
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .

@@ -23,8 +23,12 @@ from ensemble_parts.tree import Json, forked, together
 from ensemble_parts.workload import (
     BATCH,
     CROP,
+    ROWS_BATCH,
     Pictures,
+    Rows,
     is_its_number,
+    is_its_row,
+    looked_at,
     network,
 )
 
@@ -43,8 +47,11 @@ class Setting:
         pictures: how many of them an epoch has.
         members: models that are trained at the same time.
         epochs: passes of each of them.
-        every: every how manieth pixel of a row and column the network sees.
+        every: every how manieth pixel of a row and column the network sees; 0 for rows of numbers
+            in place of pictures, which nothing is trained on.
         workers: decode processes, of each loader or of the stream.
+        lend: whether members of a stream get batches that lie in its arena, for nobody writes into
+            them.
     """
 
     folder: Path
@@ -53,6 +60,7 @@ class Setting:
     epochs: int
     every: int
     workers: int = 0
+    lend: bool = True
 
     @property
     def samples(self) -> int:
@@ -60,9 +68,19 @@ class Setting:
         return self.pictures * self.members * self.epochs
 
     @property
-    def data(self) -> Pictures:
+    def data(self) -> Pictures | Rows:
         """The data set."""
-        return Pictures(self.folder, self.pictures)
+        return Pictures(self.folder, self.pictures) if self.every else Rows(self.pictures)
+
+    @property
+    def batch(self) -> int:
+        """Samples of a batch."""
+        return BATCH if self.every else ROWS_BATCH
+
+    @property
+    def step(self) -> Callable[[Tensor, Tensor], None]:
+        """One step of a new member."""
+        return network(self.every) if self.every else looked_at()
 
 
 def loader(setting: Setting) -> Batches:
@@ -70,7 +88,7 @@ def loader(setting: Setting) -> Batches:
     fork = "fork" if setting.workers else None
     return DataLoader(
         setting.data,
-        BATCH,
+        setting.batch,
         shuffle=True,
         num_workers=setting.workers,
         multiprocessing_context=fork,
@@ -82,13 +100,13 @@ def train(batches: Callable[[], Batches], setting: Setting) -> Json:
 
     A source that ends an epoch early or late is told by its checksum, not mended.
     """
-    step = network(setting.every)
+    step, is_right = setting.step, is_its_number if setting.every else is_its_row
     given = []
     for _ in range(setting.epochs):
         came, wrong = [], 0
         for pictures, numbers in batches():
             if len(came) % CHECKED == 0:
-                wrong += not is_its_number(pictures[0], int(numbers[0]))
+                wrong += not is_right(pictures[0], int(numbers[0]))
             came.append(numbers.numpy().copy())
             step(pictures, numbers)
         given.append(asdict(_epoch(came, wrong)))
@@ -143,7 +161,7 @@ def shared(setting: Setting, *, fed: bool) -> Json:
 def _reader(setting: Setting, name: str) -> Json:
     from foretrain import attach
 
-    with attach(name, batch_size=BATCH, lend=True) as stream:  # nobody writes into a batch
+    with attach(name, batch_size=setting.batch, lend=setting.lend) as stream:
         return train(lambda: stream, setting)
 
 

@@ -91,3 +91,35 @@ def is_its_number(picture: Tensor, number: int) -> bool:
     """Whether the brightness of a preprocessed picture is the one that its number asks for."""
     red = float(picture[0, ::8, ::8].mean()) * DEVIATION[0] + MEAN[0]
     return round((255.0 * red - DARKEST) / APART) == number % LEVELS
+
+
+ROWS, WIDTH, ROWS_BATCH = 20_000, 16, 100
+"""Light data: rows of so many numbers, and so many of them in a batch."""
+
+
+class Rows(Dataset):  # type: ignore[type-arg, misc]
+    """Rows of numbers that are in memory already, each filled with its own number."""
+
+    def __init__(self, count: int = ROWS) -> None:
+        self._values = torch.arange(count, dtype=torch.float32)[:, None].repeat(1, WIDTH)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, number: int) -> tuple[Tensor, int]:
+        """Float32, and the number of the row."""
+        return self._values[number], number
+
+
+def looked_at() -> Callable[[Tensor, Tensor], None]:
+    """A step that only looks at a batch."""
+
+    def step(rows: Tensor, numbers: Tensor) -> None:
+        assert rows.shape[0] == len(numbers)
+
+    return step
+
+
+def is_its_row(row: Tensor, number: int) -> bool:
+    """Whether a row is filled with its number."""
+    return bool((row == number).all())

@@ -6,6 +6,7 @@ pages are reserved at once: too little memory is an error at the start, not a bu
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import mmap
 import os
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from batchcast.errors import ArgumentError, SampleFailed, StreamGarbled
+from batchcast.errors import ArgumentError, SampleFailed, StreamError, StreamGarbled
 from batchcast.layout import DIMENSIONS, Layout, Leaf, Tree, as_array, as_column, fields, packed
 from batchcast.packing import Packed
 
@@ -51,12 +52,7 @@ class Columns:
         rights = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
         size = arena_bytes(layout, slots)
         _check_arena(descriptor, size)
-        self._map = _Map(
-            descriptor,
-            size,
-            flags=mmap.MAP_SHARED | mmap.MAP_POPULATE,
-            prot=rights,
-        )
+        self._map = _mapped(descriptor, size, rights)
         self.layout = layout
         self.slots = slots
         pieces = iter(_pieces(layout, slots))
@@ -196,6 +192,23 @@ def make_arena(layout: Layout, slots: int) -> int:
         ) from error
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
     return descriptor
+
+
+def _mapped(descriptor: int, size: int, rights: int) -> _Map:
+    """The arena, in this process's address space.
+
+    Raises:
+        StreamError: this process may not have so much.
+    """
+    try:
+        return _Map(descriptor, size, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE, prot=rights)
+    except OSError as error:
+        if error.errno != errno.ENOMEM:
+            raise
+        raise StreamError(
+            f"The arena of {size} bytes could not be mapped: {error.strerror}. Raise what this "
+            "process may address (ulimit -v), or give share(...) a smaller memory."
+        ) from error
 
 
 def _check_arena(descriptor: int, size: int) -> None:

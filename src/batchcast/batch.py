@@ -62,10 +62,17 @@ class Plain:
     """
 
     def __init__(self, columns: Columns, *, pinned: bool, guarded: bool) -> None:
+        from batchcast.lent import accept_read_only
+
+        accept_read_only()
         self._columns = columns
         self._leaves = columns.layout.leaves
         self._pinned = pinned
         self._guarded = guarded
+        self._lying = [
+            None if leaf.most else _as_tensor(columns.fixed(index), leaf)
+            for index, leaf in enumerate(self._leaves)
+        ]
 
     def lent(self, slots: Numbers) -> tuple[Any, Taken] | None:
         """A batch that lies where its samples lie; texts are always copied."""
@@ -98,7 +105,14 @@ class Plain:
 
     def direct(self, slots: Numbers) -> Any:
         """A batch of its own memory, copied once."""
-        return self.whole([self.part(slots)])
+        run = None if self._pinned else _side_by_side(slots)
+        if run is None:
+            return self.whole([self.part(slots)])
+        values = (
+            self._texts(index, slots) if lying is None else lying[run].clone()
+            for index, lying in enumerate(self._lying)
+        )
+        return nested(self._columns.layout.batch, map(self._finished, values))
 
     def _finished(self, value: Any) -> Any:
         return _guard(value) if self._guarded and not isinstance(value, list) else value
@@ -276,7 +290,7 @@ def pinned_batch(batch: Any) -> Any:
 def _side_by_side(slots: Numbers) -> slice | None:
     """The slots as a slice, where they are one."""
     start, end = int(slots[0]), int(slots[-1]) + 1
-    if end - start != len(slots) or (slots[1:] <= slots[:-1]).any():
+    if end - start != len(slots) or not (slots == np.arange(start, end)).all():
         return None
     return slice(start, end)
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-import selectors
 import socket
 from collections import deque
 from time import monotonic
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +22,7 @@ from batchcast.errors import ArgumentError, BatchcastError, StreamGarbled, as_te
 from batchcast.frontend import Frontend
 from batchcast.greetings import Welcome, layout_from, whole
 from batchcast.layout import Layout
+from batchcast.listening import Listening
 from batchcast.messages import (
     FROM_CHILD,
     FROM_OWNER,
@@ -75,7 +74,7 @@ class Conductor:
         self._restarts = restarts
         self._frontend = Frontend(settings, order)
         self._acceptor = Acceptor()
-        self._selector = selectors.DefaultSelector()
+        self._listening = Listening()
         self._layout: Layout | None = None
         self._arena = -1
         self._columns: Columns | None = None
@@ -88,14 +87,12 @@ class Conductor:
 
     def run(self) -> None:
         """Serve until the owner says so, or is gone."""
-        self._listen_to(self._listener, self._accept)
-        self._listen_to(self._owner, self._hear_owner)
+        self._listening.to(self._listener, self._accept)
+        self._listening.to(self._owner, self._hear_owner)
         try:
             self._start_child()
             while True:
-                for key, _ in self._selector.select(self._frontend.patience):
-                    if key.fileobj in self._selector.get_map():
-                        key.data(key.fileobj)
+                self._listening.hear(self._frontend.patience)
                 self._advance()
         except _Stop:
             return
@@ -104,7 +101,7 @@ class Conductor:
 
     def forget(self) -> None:
         """Close, in a process that was forked, what belongs to this one."""
-        self._selector.close()
+        self._listening.close()
         for each in (self._listener, self._owner, *self._frontend.peers, *self._pool.peers):
             each.close()
         if self._arena >= 0:
@@ -120,10 +117,10 @@ class Conductor:
         hand_out(self._service, self, self._frontend.grant)
         while self._frontend.dismiss_failed():
             hand_out(self._service, self, self._frontend.grant)
-        finished = self._is_finished()
-        if finished and not self._was_finished:
+        was_finished, self._was_finished = self._was_finished, self._is_finished()
+        if self._was_finished and not was_finished:
             send(self._owner, Kind.FINISHED)
-        self._was_finished = finished
+        self._listening.let_gather(each=self._pool.each, slots=self._service.slots.count)
 
     def prepare(self, service: Service, *, skip: bool) -> bool:
         """Whether any work was handed out."""
@@ -148,7 +145,7 @@ class Conductor:
 
     def _load(self) -> None:
         """Have the source loaded, in a process that children are forked from."""
-        self._listen_to(self._pool.load(self.forget), self._hear_zygote)
+        self._listening.to(self._pool.load(self.forget), self._hear_zygote)
 
     def _hear_zygote(self, peer: socket.socket) -> None:
         """The source is loaded, or it cannot be; a zygote that died is replaced once asked."""
@@ -156,10 +153,10 @@ class Conductor:
             for child in self._pool.loaded():
                 self._greet_child(child)
         except BatchcastError as error:
-            self._selector.unregister(peer)
+            self._listening.leave(peer)
             self._break(as_text(error))
         except ConnectionError:
-            self._selector.unregister(peer)
+            self._listening.leave(peer)
             if self._pool.missing:
                 self._load()
 
@@ -172,7 +169,7 @@ class Conductor:
             self._load()
 
     def _greet_child(self, child: Child) -> None:
-        self._listen_to(child.peer, self._hear_child)
+        self._listening.to(child.peer, self._hear_child)
         if self._columns is not None:
             self._welcome_child(child)
         elif self._layout is None and not self._order.is_fed:
@@ -205,10 +202,11 @@ class Conductor:
             return True
         if self._again:
             task = self._again.popleft()
-        elif (fed := service.feed(self._needed, skip=skip)) is not None:
-            task = task_of(self._order, *fed)
         else:
-            return False
+            ahead = self._pool.soon(service.slots.count)
+            if (fed := service.feed(max(self._needed, ahead), skip=skip)) is None:
+                return False
+            task = task_of(self._order, *fed)
         self._needed = 0
         child.tasks.append(task)
         send(child.peer, Kind.SLOTS, task.slots.tobytes(), first=task.first)
@@ -247,12 +245,17 @@ class Conductor:
         start = self._order.start(whole("epoch", message.first))
         if start is None or not self._order.is_fed:
             raise StreamGarbled("A feeder is done with an epoch that it has not begun.")
-        self._order.close(message.first, start + message.second)
+        end = start + whole("samples", message.second)
+        self._order.close(message.first, end)
+        if self._service is not None:
+            self._again.clear()
+            self._pool.drop_tasks()
+            self._service.withdraw(end)
         self._frontend.epoch_ended()
 
     def _replace(self, child: Child) -> None:
         """A child died: another one does what it left, sample by sample."""
-        self._selector.unregister(child.peer)
+        self._listening.leave(child.peer)
         self._pool.bury(child)
         if self._broken is not None or self._is_finished() or self._is_all_fed():
             return
@@ -262,7 +265,7 @@ class Conductor:
         self._needed = 0
         self._pool.restarts += 1
         for index, task in enumerate(child.tasks):
-            self._again.extend(self._pieces(task, suspect=index == 0))
+            self._again.extend(self._pieces(task, suspect=not index))
         self._start_child()
 
     def _pieces(self, task: Task, *, suspect: bool) -> list[Task]:
@@ -287,8 +290,8 @@ class Conductor:
             return
         for _ in range(self._pool.size - 1):
             self._start_child()
-        size = self._layout.sample_bytes
-        send_json(self._owner, Kind.READY, {"sample_bytes": size, "slots": slots})
+        told = {"sample_bytes": self._layout.sample_bytes, "slots": slots}
+        send_json(self._owner, Kind.READY, told)
 
     def _begin(self) -> None:
         """As soon as enough readers wait, the stream begins where the last of them is."""
@@ -320,6 +323,7 @@ class Conductor:
             batch=self._settings.batch,
             batches=self._settings.batches,
             pinned=self._settings.pinned,
+            draws=self._settings.draws,
             epoch=epoch,
             position=position,
             about=self._frontend.about(),
@@ -349,7 +353,7 @@ class Conductor:
 
     def _accept(self, listener: socket.socket) -> None:
         if (peer := self._acceptor.accept(listener)) is not None:
-            self._listen_to(peer, self._hear_reader)
+            self._listening.to(peer, self._hear_reader)
 
     def _hear_reader(self, peer: socket.socket) -> None:
         try:
@@ -363,7 +367,7 @@ class Conductor:
             self._lose(peer)
 
     def _lose(self, peer: socket.socket) -> None:
-        self._selector.unregister(peer)
+        self._listening.leave(peer)
         self._frontend.lose(peer)
         peer.close()
 
@@ -393,6 +397,3 @@ class Conductor:
             **self._pool.stats(),
             "absent": self._frontend.absent,
         }
-
-    def _listen_to(self, peer: socket.socket, handler: Any) -> None:
-        self._selector.register(peer, selectors.EVENT_READ, handler)

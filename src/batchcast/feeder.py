@@ -50,6 +50,7 @@ class _Feeder:
         if source.pinned:  # readers pin what they get; here it would only start a GPU
             cast("Any", source.batches_of).pin_memory = False
         self._cpu = thread_time_ns()
+        self._slots = self._numbers = range(0)
 
     def run(self) -> None:
         items, found = first_items(self._source, self._raw(0))
@@ -98,34 +99,45 @@ class _Feeder:
                     break
         if wanted:
             self._check_length(epoch, position)
+        self._slots = self._numbers = range(0)  # those that are left are for the next epoch
         send(self._peer, Kind.OVER, first=epoch, second=position)
 
     def _store(self, item: Item, begin: int, *, position: int, read: int) -> int:
         """Copy what follows `begin` into slots, as the conductor gives them; how far it went."""
         assert self._columns is not None
         while begin < len(item):
-            send(self._peer, Kind.NEED, first=len(item) - begin)
-            message = self._receive(Kind.SLOTS)
-            slots = message.numbers()
-            if not len(slots):  # nobody reads the rest of this epoch
-                return begin
+            if not self._slots and not self._given(len(item) - begin):
+                return begin  # nobody reads the rest of this epoch
             started = perf_counter_ns()
-            end = begin + len(slots)
+            end = min(len(item), begin + len(self._slots))
+            slots, self._slots = _cut(self._slots, end - begin)
+            numbers, self._numbers = _cut(self._numbers, end - begin)
             try:
                 item.store(
                     self._columns,
-                    slice(int(slots[0]), int(slots[-1]) + 1),
+                    slice(slots.start, slots.stop),
                     begin,
-                    numbers=range(message.first, message.first + len(slots)),
+                    numbers=numbers,
                     first_id=position + begin,
                 )
             except SampleFailed as error:
                 place = position + begin
                 raise SampleFailed(f"From sample {place} of an epoch on: {error}.") from error
             stages = np.array([read, 0, perf_counter_ns() - started, self._cpu_since()], np.int64)
-            send(self._peer, Kind.DONE, stages.tobytes(), first=message.first, second=len(slots))
+            send(self._peer, Kind.DONE, stages.tobytes(), first=numbers.start, second=len(slots))
             begin, read = end, 0
         return len(item)
+
+    def _given(self, need: int) -> bool:
+        """Whether the conductor gives slots; they lie side by side, and may be more than needed."""
+        send(self._peer, Kind.NEED, first=need)
+        message = self._receive(Kind.SLOTS)
+        slots = message.numbers()
+        if not len(slots):
+            return False
+        self._slots = range(int(slots[0]), int(slots[-1]) + 1)
+        self._numbers = range(message.first, message.first + len(slots))
+        return True
 
     def _cpu_since(self) -> int:
         """Nanoseconds of CPU time since this was last asked."""
@@ -154,6 +166,11 @@ class _Feeder:
         if message.kind is not kind:
             raise AssertionError(f"The feeder expected {kind.name}, got {message.kind.name}.")
         return message
+
+
+def _cut(numbers: range, count: int) -> tuple[range, range]:
+    """The first so many, and the rest."""
+    return numbers[:count], numbers[count:]
 
 
 def _parts(loader: Any) -> list[Any]:

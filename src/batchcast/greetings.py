@@ -85,6 +85,10 @@ class Hello:
         return asdict(self)
 
 
+LOOPS = 2
+"""Kinds of loops that may draw differently, and numbers that each draws at most."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Welcome:
     """What a reader, a worker or a feeder is told when it may begin.
@@ -98,6 +102,7 @@ class Welcome:
         batch: samples of a batch of the loader that is shared, where it was told.
         batches: of an epoch, where the loader tells.
         pinned: whether the loader pinned its batches.
+        draws: numbers that a private loader draws when its first loop begins, and each later one.
         epoch: where to begin.
         position: in that epoch.
         about: what a saved state of this stream is about.
@@ -111,6 +116,7 @@ class Welcome:
     batch: int | None
     batches: int | None
     pinned: bool
+    draws: tuple[int, int]
     epoch: int
     position: int
     about: Mapping[str, object]
@@ -120,6 +126,10 @@ class Welcome:
         whole("epoch", self.epoch)
         whole("position", self.position)
         whole("seed", self.seed, least=-LARGEST)
+        if len(self.draws) != LOOPS:
+            raise StreamGarbled("Draws are told of the first loop and of the later ones.")
+        for value in self.draws:
+            whole("draws", value, most=LOOPS)
         for name in ("samples", "epochs", "batch", "batches"):
             value = getattr(self, name)
             if value is not None:
@@ -134,7 +144,10 @@ class Welcome:
         """
         told: dict[str, Any] = message.json()
         _check_facts(told.get("about"))
-        welcome: Welcome = _made(cls, {**told, "layout": layout_from(told.get("layout"))})
+        if not isinstance(draws := told.get("draws"), list):
+            raise StreamGarbled("Draws are a list.")
+        layout = layout_from(told.get("layout"))
+        welcome: Welcome = _made(cls, {**told, "layout": layout, "draws": tuple(draws)})
         return welcome
 
     def as_json(self) -> dict[str, object]:

@@ -47,7 +47,7 @@ class Grant:
     gap: int
 
 
-VERSION = 3
+VERSION = 4
 """Of the protocol: both ends of a stream must speak the same."""
 
 LONGEST = 1 << 17

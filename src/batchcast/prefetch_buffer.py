@@ -43,7 +43,7 @@ class BatchPiece:
     samples: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.samples = int(np.count_nonzero(self.slots != SKIPPED))
+        self.samples = len(held(self.slots))
 
     @classmethod
     def of(cls, message: Message, *, slots: int) -> BatchPiece:
@@ -108,14 +108,14 @@ class PrefetchBuffer:
         self._pieces: deque[BatchPiece] = deque()
         self._releasing: list[Numbers] = []
         self._parts: list[Any] = []
-        self._aside = self._passed = 0
-        self._booked = Ledger()
+        self._aside = self._ready = self._passed = 0
+        self._ids: list[Numbers] = []
         self._need = 0
 
     @property
     def at_hand(self) -> int:
         """Samples that a batch could be made of."""
-        return self._aside + sum(piece.samples for piece in self._pieces)
+        return self._aside + self._ready
 
     def fill(self, wanted: int, *, most: int = 0) -> int:
         """Samples at hand: as many as wanted, or all that the epoch still has.
@@ -146,6 +146,7 @@ class PrefetchBuffer:
         need, self._need = self._need, 0
         piece = BatchPiece.of(message, slots=self._columns.slots)
         self._pieces.append(piece)
+        self._ready += piece.samples
         self.at_end = bool(message.second & ENDS)
         if piece.samples < need and not self.at_end:
             self._set_aside(self.at_hand - self._aside)
@@ -219,32 +220,45 @@ class PrefetchBuffer:
     def _take(self, count: int) -> Numbers:
         """The slots of the next so many samples, which are in the books from now on."""
         taken: list[Numbers] = []
+        self._ready -= count
         while count:
             piece = self._pieces[0]
+            whole = piece.samples == len(piece.slots)
             first, passed, slots = piece.take(count)
             self._passed += passed
-            self._check(first, slots)
-            taken.append(held(slots))
+            taken.append(slots if whole else self._real(slots))
+            self._check(first, slots, whole=whole)
             count -= len(taken[-1])
             if not len(piece.slots):
                 self._pieces.popleft()
         slots = taken[0] if len(taken) == 1 else np.concatenate(taken)
-        self._booked += ledger_of(self._columns.ids[slots])
+        self._ids.append(self._columns.ids[slots])
         return slots
 
-    def _check(self, first: int, slots: Numbers) -> None:
+    def _real(self, slots: Numbers) -> Numbers:
+        """Those of these slots that hold a sample; the others are counted."""
+        real = held(slots)
+        self.skipped += len(slots) - len(real)
+        return real
+
+    def _check(self, first: int, slots: Numbers, *, whole: bool) -> None:
         """A slot must hold the number that was granted; else it was given away too early."""
-        real = slots != SKIPPED
-        self.skipped += int(np.count_nonzero(~real))
-        numbers = np.arange(first, first + len(slots))[real]
-        if not np.array_equal(self._columns.numbers[slots[real]], numbers):
+        numbers = np.arange(first, first + len(slots))
+        if not whole:
+            real = slots != SKIPPED
+            slots, numbers = slots[real], numbers[real]
+        if not (self._columns.numbers[slots] == numbers).all():
             raise AssertionError("A slot was written while a reader was to read it.")
 
-    def books(self) -> tuple[int, Ledger]:
-        """Numbers that went by since this was last asked, and the samples among them."""
-        passed, booked = self._passed, self._booked
-        self._passed, self._booked = 0, Ledger()
-        return passed, booked
+    def passed(self) -> int:
+        """Numbers that went by since this was last asked."""
+        passed, self._passed = self._passed, 0
+        return passed
+
+    def books(self) -> Ledger:
+        """The samples of which batches were made since this was last asked."""
+        ids, self._ids = self._ids, []
+        return ledger_of(np.concatenate(ids)) if ids else Ledger()
 
     def leave_rest(self) -> None:
         """The epoch is over: what is left of it counts as had, and goes back."""
@@ -270,7 +284,7 @@ class PrefetchBuffer:
     def released(self) -> bytes:
         """The slots that may go, as they travel."""
         slots, self._releasing = self._releasing, []
-        return b"".join(each.tobytes() for each in slots)
+        return np.concatenate(slots).tobytes() if slots else b""
 
     def in_use(self) -> list[Numbers]:
         """Slots of the batches that somebody still refers to."""

@@ -27,6 +27,14 @@ from batchcast.packing import size_at
 from batchcast.prefetch_buffer import PrefetchBuffer
 from batchcast.reader_connection import ReaderConnection, lined_up
 
+AHEAD_SHARE = 4
+"""The part of the arena that a reader takes at a time where so much is ready: the slots go back
+together, and asking for every batch alone would cost as much as a light batch."""
+
+
+BOOKED = 4096
+"""Samples whose ids are entered into the books at once."""
+
 
 class Reader:
     """Batches of a shared stream, as a DataLoader gives them; every `for` loop is an epoch.
@@ -63,8 +71,16 @@ class Reader:
                 f"'{self._asked.model}' has begun and ended them all. A loop that is left early "
                 "ends its epoch; share(..., epochs=...) says how many there are."
             )
+        self._draw()
         self._loop += 1
         return _Epoch(self, self._loop)
+
+    def _draw(self) -> None:
+        """Draw what a private loader draws, so that a training draws on as it does over that."""
+        import torch
+
+        for _ in range(self._draws[min(self._loop, 1)]):
+            torch.empty((), dtype=torch.int64).random_()
 
     def _begin_loop(self) -> None:
         """End what the loop before has left, or have its only batch come again."""
@@ -208,7 +224,7 @@ class Reader:
         """Samples at hand: as many as wanted, or all that the epoch still has."""
         while True:
             try:
-                return self._supply.fill(wanted, most=self._last)
+                return self._supply.fill(wanted, most=self._most)
             except ProducerLost:
                 if not self._asked.reconnect:
                     raise
@@ -219,15 +235,16 @@ class Reader:
         self._given += 1
         self._counts["samples"] += count if self.batch_size is not None else 0
         self._counts["batches"] += 1
-        self._enter_books()
-        if self.batch_size is None:
-            self._last = count
-        self._supply.ask(self.batch_size or 1, most=self._last)  # comes while the loop is at work
+        self.position += self._supply.passed()
+        self._unbooked += count
+        if self._unbooked > BOOKED:
+            self._enter_books()
+        self._supply.ask(self.batch_size or 1, most=self._most)  # comes while the loop is at work
 
     def _enter_books(self) -> None:
-        passed, booked = self._supply.books()
-        self.position += passed
-        self._ledger += booked
+        """What was delivered is accounted for, many batches at once."""
+        self._ledger += self._supply.books()
+        self._unbooked = 0
 
     def _close_epoch(self) -> None:
         """Hold the books of the epoch against the conductor's.
@@ -236,6 +253,7 @@ class Reader:
             LedgerMismatch: samples were lost, doubled or swapped.
         """
         self._supply.leave_rest()
+        self.position += self._supply.passed()
         self._enter_books()
         self._line.say(Kind.LEDGER, self._supply.released(), first=self.epoch)
         try:
@@ -271,11 +289,11 @@ class Reader:
         learn_size_of((self.batch_size or 1) * layout.sample_bytes)
         self._about, self._seed = welcome.about, welcome.seed
         self._samples, self._epochs = welcome.samples, welcome.epochs
-        self._batches = welcome.batches
+        self._batches, self._draws = welcome.batches, welcome.draws
         lends = self._asked.lend
         maker = self._maker(layout, pinned=self._asked.pins(welcome.pinned))
         self._supply = PrefetchBuffer(self._line, self._columns, maker, lends=lends)
-        self._last = 0
+        self._most = self._columns.slots // AHEAD_SHARE
         self._begin_at(welcome.epoch, welcome.position)
 
     def _maker(self, layout: Layout, *, pinned: bool) -> Maker:
@@ -301,7 +319,7 @@ class Reader:
         self.epoch, self.position = epoch, position
         self._began_at = position
         self._ledger = Ledger()
-        self._given = 0
+        self._unbooked = self._given = 0
         self._repeats = False
         self._supply.begin()
 

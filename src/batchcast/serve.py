@@ -31,6 +31,7 @@ class SourceFacts:
         batch: samples of a batch of the loader that is shared, where it was told.
         batches: of an epoch, where the loader tells.
         pinned: whether the loader pinned its batches.
+        draws: numbers that a private loader draws when its first loop begins, and each later one.
     """
 
     samples: int | None
@@ -39,6 +40,7 @@ class SourceFacts:
     batch: int | None
     batches: int | None
     pinned: bool
+    draws: tuple[int, int] = (0, 0)
 
 
 def facts_of(source: Source) -> SourceFacts:
@@ -50,6 +52,7 @@ def facts_of(source: Source) -> SourceFacts:
         batch=source.batch,
         batches=source.batches,
         pinned=source.pinned,
+        draws=source.draws,
     )
 
 

@@ -145,6 +145,17 @@ class Service:
         slots = self._take(min(most, self.to_begin()), skip=skip)
         return (self._begin(slots), slots) if len(slots) else None
 
+    def withdraw(self, first: int) -> None:
+        """The numbers from here on, which a feeder was to write, do not come in this epoch."""
+        if first >= self.window.head:
+            return
+        for reader in self.live():
+            kept = max(first, min(reader.held_from, self.window.head))
+            self.slots.release(reader.key, self.window.slots(kept, self.window.head))
+        slots = self.window.withdraw(first)
+        self.slots.written(slots)
+        self.slots.untaken(slots)
+
     def prepared(self, task: Task, failed: Numbers) -> None:
         """A task is done, but for the samples at these offsets, which could not be prepared."""
         if task.reader is None:
@@ -327,6 +338,8 @@ class Service:
         if not enough and not (ready > reader.granted and (idle or self._is_full(reader))):
             return None
         count = min(ready - reader.granted, reader.most)
+        if count > need and reader.granted + count != end:
+            count -= (count - need) % reader.batch  # what is left over would have to be put aside
         first, slots = reader.granted, self._claim(reader, count)
         flags = ENDS if reader.granted == end else 0
         if self.slots.lent_with(held(slots)) <= LENT * self.slots.count:

@@ -29,6 +29,7 @@ class Settings:
         batch: samples of a batch of the loader that is shared, where it was told.
         batches: of an epoch, where the loader tells.
         pinned: whether the loader pinned its batches.
+        draws: numbers that a private loader draws when its first loop begins, and each later one.
         nice: added to the niceness of the stream's processes.
     """
 
@@ -44,6 +45,7 @@ class Settings:
     batch: int | None = None
     batches: int | None = None
     pinned: bool = False
+    draws: tuple[int, int] = (0, 0)
     nice: int = 0
 
     def __post_init__(self) -> None:

@@ -82,6 +82,11 @@ class Slots:
         self._next = (self._next + length) % self.count
         return taken
 
+    def untaken(self, slots: Numbers) -> None:
+        """Slots that were taken side by side are not written; what follows begins there again."""
+        if len(slots) and (int(slots[-1]) + 1) % self.count == self._next:
+            self._next = int(slots[0])
+
     def hold(self, reader: int, slots: Numbers) -> None:
         """The reader will need these slots, once more if it holds them already."""
         self._held[reader][slots] += 1

@@ -46,6 +46,8 @@ class Source:
         batches: of an epoch, where the loader tells.
         pinned: whether the loader was to give batches in pinned memory.
         slot: bytes of a slot of the arena for batches that are handed on whole.
+        draws: numbers that a private loader draws from PyTorch's generator when a loop over it
+            begins: the first loop, every later one.
     """
 
     samples_of: Any | None
@@ -59,6 +61,7 @@ class Source:
     batches: int | None = None
     pinned: bool = False
     slot: int = 1 << 16
+    draws: tuple[int, int] = (0, 0)
 
     @property
     def samples(self) -> int | None:
@@ -151,7 +154,25 @@ def _iterable(
         batch=kind.batch,
         batches=_length(source) if kind.yields != "samples" else None,
         pinned=bool(getattr(source, "pin_memory", False)),
+        draws=_draws(source),
     )
+
+
+def _draws(source: Any) -> tuple[int, int]:
+    """What a loop over an iterable draws before its first batch, the first loop and a later one.
+
+    A loader draws a seed for its workers, unless it keeps them, and a sampler that shuffles one for
+    itself, unless it has a generator of its own.
+    """
+    from torch.utils.data import DataLoader, IterableDataset, RandomSampler
+
+    if not isinstance(source, DataLoader):
+        return (1, 1) if isinstance(source, IterableDataset) else (0, 0)
+    sampler = getattr(source, "sampler", None)
+    shuffles = isinstance(sampler, RandomSampler) and sampler.generator is None
+    seeds = int(source.generator is None)
+    keeps = source.num_workers > 0 and source.persistent_workers
+    return seeds + shuffles, (0 if keeps else seeds) + shuffles
 
 
 def _loader(source: Any, yields: str | None) -> _Loader:

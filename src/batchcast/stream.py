@@ -144,19 +144,21 @@ def serve_source(
     """
     if facts.is_fed and shuffle is not None:
         raise ArgumentError("shuffle=... is for data sets; a loader has an order of its own.")
+    shuffles = not facts.is_fed and shuffle is not False
     settings = Settings(
         name=name,
         readers=readers,
         patience=patience,
         workers=1 if facts.is_fed else workers,
         epochs=epochs,
-        shuffle=not facts.is_fed and shuffle is not False,
+        shuffle=shuffles,
         seed=seed,
         memory=byte_count(memory),
         on_error=on_error,
         batch=facts.batch,
         batches=facts.batches,
         pinned=facts.pinned,
+        draws=facts.draws if facts.is_fed else (1 + shuffles, 1 + shuffles),
         nice=nice,
     )
     return Stream(settings, origin, facts)

@@ -42,6 +42,13 @@ class SlotWindow:
         self.head += len(slots)
         return first
 
+    def withdraw(self, first: int) -> Numbers:
+        """The numbers from here on are begun no more; the slots that they had. [slot]"""
+        slots = held(self.slots(first, self.head))
+        self._number_of[slots] = -1
+        self.head = first
+        return slots
+
     def pass_over(self, number: int) -> None:
         """Go on at this number; nothing is in work, and nobody wants what lies before it."""
         self.head = self.published = self.tail = number
@@ -54,8 +61,10 @@ class SlotWindow:
         """So many numbers are prepared, but for those at these offsets."""
         self._prepared[np.arange(first, first + count) % self._size] = True
         self._slot_of[(first + failed) % self._size] = SKIPPED
-        while self.published < self.head and self._prepared[self.published % self._size]:
-            self.published += 1
+        if first != self.published:
+            return
+        ahead = self._prepared[np.arange(self.published, self.head) % self._size]
+        self.published += len(ahead) if ahead.all() else int(np.argmin(ahead))
 
     def slots(self, first: int, end: int) -> Numbers:
         """Where these numbers lie, or `SKIPPED`. [number]"""

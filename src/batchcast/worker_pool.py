@@ -21,12 +21,18 @@ from batchcast.zygote import Making, Running, Zygote
 AHEAD = 2
 """Tasks that a worker has at a time: one in work, one to go on with."""
 
-FIRST, MOST = 8, 32
+FIRST, MOST = 8, 256
 """Samples of a task: of the first ones, and at most."""
 
 LASTS = 0.05
 """Seconds that a task should last: long beside what the conductor needs to hand it out (a tenth of
 a millisecond), short beside what readers may have in the arena."""
+
+SOON = 0.05
+"""Seconds of work for which a feeder gets slots at a time."""
+
+AHEAD_SHARE = 4
+"""The part of the arena that a feeder may have at a time, beyond what it needs."""
 
 TRIES = 3
 """Workers that may die on the same task before its samples are given up."""
@@ -69,18 +75,15 @@ class Task:
     reader: Subscription | None = None
     deaths: int = 0
 
+    def part(self, begin: int, end: int) -> Task:
+        """The samples between these offsets."""
+        first, slots, ids = self.first + begin, self.slots[begin:end], self.ids[begin:end]
+        return replace(self, first=first, slots=slots, ids=ids)
+
     def singly(self, deaths: int) -> list[Task]:
         """The same work, a task for each sample, so that one that kills its worker is found."""
-        return [
-            replace(
-                self,
-                first=self.first + index,
-                slots=self.slots[index : index + 1],
-                ids=self.ids[index : index + 1],
-                deaths=deaths,
-            )
-            for index in range(len(self.slots))
-        ]
+        each = (self.part(index, index + 1) for index in range(len(self.slots)))
+        return [replace(one, deaths=deaths) for one in each]
 
     def deadly(self, deaths: int) -> SampleFailed:
         """What is told of a sample on which so many workers died."""
@@ -107,6 +110,19 @@ class Child:
     peer: socket.socket
     process: Running
     tasks: deque[Task] = field(default_factory=deque)
+
+    def done(self, samples: int) -> Task:
+        """The oldest task, or as much of it as a feeder has done; the rest stays to be done.
+
+        Raises:
+            StreamGarbled: it has fewer samples.
+        """
+        task = self.tasks.popleft()
+        if not 0 < samples <= len(task.slots):
+            raise StreamGarbled("A worker is done with more than it was told to do.")
+        if samples < len(task.slots):
+            self.tasks.appendleft(task.part(samples, len(task.slots)))
+        return task.part(0, samples)
 
 
 @dataclass(slots=True)
@@ -206,7 +222,7 @@ class WorkerPool:
         numbers = message.numbers()
         if not child.tasks or len(numbers) < len(STAGES):
             raise StreamGarbled("A worker is done with what it was not told to do.")
-        task, failed = child.tasks.popleft(), numbers[len(STAGES) :]
+        task, failed = child.done(message.second), numbers[len(STAGES) :]
         if len(failed) and not (failed.min() >= 0 and failed.max() < len(task.slots)):
             raise StreamGarbled("A worker failed at samples that it was not given.")
         self.spent(numbers[: len(STAGES)] / 1e9, len(task.slots))
@@ -217,12 +233,30 @@ class WorkerPool:
         self.seconds += seconds
         self.prepared += samples
 
+    @property
+    def each(self) -> float:
+        """Seconds in which all of them together make a sample; 0 until it is known."""
+        return self._lasts / self.size
+
     def chunk(self) -> int:
-        """Samples of the next task."""
+        """Samples of the next task of a worker."""
+        return max(1, int(min(MOST, LASTS / self._lasts))) if self._lasts else FIRST
+
+    def soon(self, slots: int) -> int:
+        """Samples for which a feeder gets slots, of an arena of so many."""
+        return int(min(slots // AHEAD_SHARE, SOON / self._lasts)) if self._lasts else 1
+
+    @property
+    def _lasts(self) -> float:
+        """Seconds that one of them takes for a sample; 0 until it is known."""
         if not self.prepared:
-            return FIRST
-        lasts = float(self.seconds[: STAGES.index("cpu")].sum()) / self.prepared
-        return max(1, int(min(MOST, LASTS / lasts if lasts else MOST)))
+            return 0.0
+        return max(1e-9, float(self.seconds[: STAGES.index("cpu")].sum()) / self.prepared)
+
+    def drop_tasks(self) -> None:
+        """Nothing of what children have still to do is wanted."""
+        for child in self.children.values():
+            child.tasks.clear()
 
     @property
     def busy(self) -> bool:

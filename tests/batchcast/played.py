@@ -83,10 +83,13 @@ def begun(service, *, skip):
 
 
 class Feeder:
-    """A feeder with batches of one size, which may die and begin again."""
+    """A feeder with batches of one size, which may die and begin again.
 
-    def __init__(self, order, *, lengths, batch):
-        self.order, self.lengths, self.batch = order, lengths, batch
+    It may be given slots beyond its need, which it gives back unwritten at the end of an epoch.
+    """
+
+    def __init__(self, order, *, lengths, batch, ahead=0):
+        self.order, self.lengths, self.batch, self.ahead = order, lengths, batch, ahead
         self.epoch = self.position = self.need = self.turns = 0
         self.task = None
         self.again = deque()
@@ -98,13 +101,13 @@ class Feeder:
             return False
         if self.again:
             self.task = self.again.popleft()
-        elif (fed := service.feed(self.need, skip=skip)) is not None:
+        elif (fed := service.feed(max(self.need, self.ahead), skip=skip)) is not None:
             first, slots = fed
             ids = self.order.ids(first, len(slots))
             self.task = Task(first=first, slots=slots, ids=ids, epoch=self.epoch)
         if self.task is None:
             return False
-        assert len(self.task.slots) <= self.need
+        assert len(self.task.slots) <= max(self.need, self.ahead)
         self.need = 0
         return True
 
@@ -113,26 +116,35 @@ class Feeder:
 
     def step(self, played):
         """Whether the feeder had something to do."""
-        if self.task is not None:
-            if played.random.random() < played.deaths:
-                self.again.append(self.task)
-                self.epoch, self.position = self.order.place(played.service.window.published)
-            else:
-                played.finish(self.task)
-                self.position += len(self.task.slots)
+        if self.task is not None and played.random.random() < played.deaths:
+            self.again.append(self.task)
+            self.epoch, self.position = self.order.place(played.service.window.published)
             self.task = None
             return True
         if self.need or self.epoch == self.order.epochs:
             return False
-        length = self.lengths[self.epoch]
-        if self.position < length:
-            begun = self.position - self.position % self.batch
-            self.need = min(begun + self.batch, length) - self.position
+        left = self.lengths[self.epoch] - self.position
+        item = min(self.batch - self.position % self.batch, left)
+        if not left:
+            self.end_epoch(played)
+        elif self.task is None:
+            self.need = item
         else:
-            self.order.close(self.epoch, self.order.start(self.epoch) + length)
-            played.epoch_ended()
-            self.epoch, self.position = self.epoch + 1, 0
+            count = min(item, len(self.task.slots))
+            played.finish(self.task.part(0, count))
+            self.position += count
+            rest = self.task.part(count, len(self.task.slots))
+            self.task = rest if len(rest.slots) else None
         return True
+
+    def end_epoch(self, played):
+        end = self.order.start(self.epoch) + self.lengths[self.epoch]
+        self.order.close(self.epoch, end)
+        self.task = None
+        self.again.clear()
+        played.service.withdraw(end)
+        played.epoch_ended()
+        self.epoch, self.position = self.epoch + 1, 0
 
 
 class Member:

@@ -1,5 +1,6 @@
 """The arena: as large as asked for at most, and every sample comes back from its slot."""
 
+import errno
 import os
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from tests.needs import needs
 
 from batchcast.arena import MOST, Columns, arena_bytes, available_memory, make_arena, slots_within
-from batchcast.errors import ArgumentError, SampleFailed, StreamGarbled
+from batchcast.errors import ArgumentError, SampleFailed, StreamError, StreamGarbled
 from batchcast.layout import Layout, Leaf, layout_of
 
 torch = needs("torch")
@@ -85,3 +86,12 @@ def test_a_shape_that_no_sample_has_is_not_read(shape):
     columns.record(1)[2][:2] = shape
     with pytest.raises(StreamGarbled, match="exceeds its 32 bytes"):
         columns.varying(0, 1)
+
+
+def test_an_arena_that_a_process_may_not_map_is_told_with_what_to_raise(monkeypatch):
+    def refused(*_, **__):
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+    monkeypatch.setattr("batchcast.arena._Map", refused)
+    with pytest.raises(StreamError, match="ulimit -v"):
+        columns_for(torch.zeros(3))

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.examples import MORE
+from tests.examples import MORE, slow
 from tests.needs import needs
 
 needs("torch")
@@ -21,3 +21,10 @@ def test_no_sample_is_lost_or_doubled_whoever_is_killed_or_stopped():
     assert table.pop("| runs") == f"| {RUNS}"
     told = {key: table[key] for key in ("lost", "doubled", "hangs", "problems")}
     assert set(told.values()) == {"0"}, done.stdout + done.stderr
+
+
+@slow
+def test_whoever_is_not_hit_by_a_fault_with_a_name_gets_all():
+    command = [sys.executable, "-m", "validation.faults.named"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

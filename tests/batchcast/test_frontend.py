@@ -60,6 +60,7 @@ WELCOME = Welcome(
     seed=0,
     batch=None,
     batches=None,
+    draws=(1, 2),
     pinned=False,
     epoch=0,
     position=0,

@@ -35,7 +35,9 @@ def of_a_loader(random):
     epochs = random.randint(1, 3)
     order = Order(samples=None, epochs=epochs, shuffle=False, seed=0)
     lengths = [random.randint(1, 40) for _ in range(epochs)]
-    pool = Feeder(order, lengths=lengths, batch=random.randint(1, 12))
+    pool = Feeder(
+        order, lengths=lengths, batch=random.randint(1, 12), ahead=random.choice([0, 0, 5])
+    )
     return Played(order, slots=random.randint(2, 30), pool=pool, random=random)
 
 

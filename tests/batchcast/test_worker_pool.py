@@ -12,9 +12,11 @@ from batchcast.messages import Kind, Message
 from batchcast.order import Order
 from batchcast.worker_pool import (
     AHEAD,
+    AHEAD_SHARE,
     FIRST,
     LASTS,
     MOST,
+    SOON,
     STAGES,
     Child,
     Task,
@@ -64,35 +66,57 @@ def child_with(*tasks):
     return child
 
 
-def told(*numbers):
-    return Message(Kind.DONE, 0, 0, np.array(numbers, np.int64).tobytes())
+def told(samples, *numbers):
+    return Message(Kind.DONE, 0, samples, np.array(numbers, np.int64).tobytes())
 
 
 def test_the_oldest_task_is_done_first_and_what_was_spent_is_in_seconds():
     pool = WorkerPool(None, size=1)
     first, second = task(0, 3), task(3, 2)
     child = child_with(first, second)
-    done, failed = pool.done(child, told(10**9, 2 * 10**9, 3 * 10**9, 4 * 10**9, 0, 2))
-    assert done is first
+    done, failed = pool.done(child, told(3, 10**9, 2 * 10**9, 3 * 10**9, 4 * 10**9, 0, 2))
+    assert numbers_of(done) == numbers_of(first)
     assert failed.tolist() == [0, 2]
-    assert pool.done(child, told(10**9, 0, 0, 0))[1].tolist() == []
+    assert pool.done(child, told(2, 10**9, 0, 0, 0))[1].tolist() == []
     assert pool.stats()["worker_seconds"] == {"read": 2, "transform": 2, "store": 3, "cpu": 4}
     assert pool.stats()["prepared"] == 5
     assert not child.tasks
 
 
 @pytest.mark.parametrize(
-    ("tasks", "numbers"),
+    ("tasks", "samples", "numbers"),
     [
-        ((), (0,) * 4),
-        ((task(),), (0,) * 3),
-        ((task(),), (0, 0, 0, 0, 3)),
-        ((task(),), (0,) * 4 + (-1,)),
+        ((), 3, (0,) * 4),
+        ((task(),), 3, (0,) * 3),
+        ((task(),), 3, (0, 0, 0, 0, 3)),
+        ((task(),), 3, (0,) * 4 + (-1,)),
+        ((task(),), 2, (0, 0, 0, 0, 2)),
+        ((task(),), 4, (0,) * 4),
+        ((task(),), 0, (0,) * 4),
+        ((task(),), -1, (0,) * 4),
     ],
 )
-def test_who_is_done_with_what_it_was_not_given_is_garbled(tasks, numbers):
+def test_who_is_done_with_what_it_was_not_given_is_garbled(tasks, samples, numbers):
     with pytest.raises(StreamGarbled):
-        WorkerPool(None, size=1).done(child_with(*tasks), told(*numbers))
+        WorkerPool(None, size=1).done(child_with(*tasks), told(samples, *numbers))
+
+
+def numbers_of(task):
+    return task.first, task.slots.tolist(), task.ids.tolist()
+
+
+def test_a_feeder_may_be_done_with_a_part_of_what_it_was_given():
+    pool, child = WorkerPool(None, size=1), child_with(task(7, 5))
+    done, _ = pool.done(child, told(2, 0, 0, 0, 0))
+    assert numbers_of(done) == (7, [4, 5], [70, 71])
+    assert numbers_of(child.tasks[0]) == (9, [6, 7, 8], [72, 73, 74])
+    assert pool.prepared == 2
+
+
+def test_a_feeder_is_given_slots_for_a_moment():
+    assert WorkerPool(None, size=1).soon(8000) == 1
+    assert pool_after(1.0, 10_000).soon(8000) == round(10_000 * SOON)
+    assert pool_after(1.0, 10_000).soon(40) == 40 // AHEAD_SHARE
 
 
 def test_work_goes_to_whoever_has_least_of_it_up_to_two_tasks_each():

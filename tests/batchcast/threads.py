@@ -81,8 +81,8 @@ class Processes:
 
     def _forget(self, conductor):
         """Close what the kernel closes when a process ends."""
-        for key in list(conductor._selector.get_map().values()):
-            key.fileobj.close()
+        for peer in conductor._listening.peers:
+            peer.close()
         for reader in conductor._frontend.readers.values():
             if reader.spill is not None:
                 reader.spill.close()

@@ -22,11 +22,14 @@ LONG = 3.0
 
 
 class Pictures(Dataset):
-    """Samples that one can tell apart; one may fail, take long, or kill its node."""
+    """Samples that one can tell apart; one may fail, take long, or kill its node.
 
-    def __init__(self, samples, *, fails=None, lasts=None, kills=None, diary=None):
+    With `ours`, only the node of that rank, which says in `rank` who it is, can be killed.
+    """
+
+    def __init__(self, samples, *, fails=None, lasts=None, kills=None, diary=None, ours=None):
         self.samples, self.fails, self.lasts = samples, fails, lasts
-        self.kills, self.diary = kills, diary
+        self.kills, self.diary, self.ours, self.rank = kills, diary, ours, None
 
     def __len__(self):
         return self.samples
@@ -36,7 +39,7 @@ class Pictures(Dataset):
             raise ValueError("not a picture")
         if number == self.lasts:
             time.sleep(LONG)
-        if number == self.kills:
+        if number == self.kills and self.rank == self.ours:
             self.diary.write_text(str(time.monotonic()))
             os.kill(os.getpid(), signal.SIGKILL)
         pixels = torch.arange(12, dtype=torch.float32).reshape(3, 4) + number
@@ -68,6 +71,12 @@ def stream(leader, options, epochs=2):
             for _ in range(epochs)
         ]
         return numbers, digest.hexdigest(), source.tallies
+
+
+def stream_of_a_node(leader, options):
+    """The same, where the data set knows on which node it is."""
+    options["dataset"].rank = leader.rank
+    return stream(leader, options)
 
 
 def errors(leader, many_options):

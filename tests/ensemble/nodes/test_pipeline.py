@@ -78,6 +78,19 @@ def test_death_of_a_node_is_noticed_by_all_others_within_a_second(mode, tmp_path
     assert all(moment - died < 1.0 for moment in found if moment is not None)
 
 
+@pytest.mark.parametrize("mode", SHARED if MORE > 1 else ["all-shared"])
+def test_nodes_that_lose_another_go_on_alone_and_lose_no_sample(mode, tmp_path, alone):
+    (order, _), _, _ = alone
+    decodes = 3 % MODES[mode].preprocessors(3)  # the fourth block, in the middle of an epoch
+    pictures = programs.Pictures(23, kills=order[13], diary=tmp_path / "death", ours=decodes)
+    deadly = options(mode, on_loss="alone") | {"dataset": pictures}
+    dead, *found = sorted(
+        on_nodes(programs.stream_of_a_node, 3, deadly), key=lambda it: it is not None
+    )
+    assert dead is None
+    assert [each[:2] for each in found] == [alone[:2]] * 2
+
+
 def test_node_that_never_comes_is_missed_after_the_timeout():
     lonely = Leader(rank=0, nodes=2, port=free_port(), timeout=0.5)
     with pytest.raises(NodeLost, match=r"silent for 0\.5 s"):
@@ -134,6 +147,7 @@ def test_stream_goes_to_an_epoch():
     ({"mode": "single-broadcast", "preprocessors": 2}, "from 1 to 1"),
     ({"queue": -1}, "at least 0"),
     ({"batch_size": 0}, "at least 1"),
+    ({"on_loss": "stop"}, "Allowed: raise, alone"),
     ({"dataset": programs.Pictures(0)}, "at least 1"),
 ])  # fmt: skip
 def test_wrong_argument_is_refused(wrong, told):

@@ -20,7 +20,12 @@ from foretrain.ensemble.nodes.modes import MODES, ExchangeMode, NodeSite
 from foretrain.errors import InputError, nearest, require
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch.utils.data import Dataset
+
+
+ON_LOSS = ("raise", "alone")
+"""What happens to a node that loses another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +58,7 @@ class InputPipeline:
         queue: items that may lie ready between two stages; 0 does everything in turn.
         decoder: reads and decodes the blocks of this node.
         name: of the pipeline among those of the launch.
+        on_loss: "raise", or "alone": a node that loses another goes on by itself.
         epoch: that comes next.
         tallies: of the epochs that this node has had whole.
     """
@@ -64,6 +70,7 @@ class InputPipeline:
     queue: int
     decoder: SampleDecoder
     name: str
+    on_loss: str = "raise"
     epoch: int = 0
     tallies: list[SampleTally] = field(default_factory=list)
     _meeting: Meeting | None = None
@@ -114,37 +121,57 @@ class InputPipeline:
         self.close()
 
     def _checked(self) -> Iterator[SampleBlock]:
+        """An epoch whose nodes agree on what they had; its rest, where this node is left alone."""
+        tally, done = SampleTally(), 0
+        while True:
+            try:
+                for message in self._messages(done):
+                    numbers, batch = unpacked(message)
+                    ids = numbers.cpu().numpy()
+                    tally, done = tally.with_block(ids), done + 1
+                    yield SampleBlock(epoch=self.epoch, ids=ids, batch=batch)
+                self._agree(self._told(tally))
+                break
+            except NodeFailed:
+                with suppress(NodeLost):
+                    self._told(tally)  # nobody leaves before all have read why
+                raise
+            except NodeLost:
+                if self.on_loss == "raise" or self.leader.nodes == 1:
+                    raise
+                self._go_alone()
+        self.tallies.append(tally)
+        self.epoch += 1
+
+    def _messages(self, done: int) -> Iterator[Tensor]:
+        """The blocks of this epoch after those that were had already."""
         own = self.mode.own(self.leader.rank, self.preprocessors, self.order.blocks)
-        mine = self.decoder.messages(own, epoch=self.epoch, queue=self.queue)
-        tally = SampleTally()
         site = NodeSite(
             rank=self.leader.rank,
             nodes=self.leader.nodes,
             preprocessors=self.preprocessors,
             blocks=self.order.blocks,
             queue=self.queue,
+            mine=self.decoder.messages(own[done:], epoch=self.epoch, queue=self.queue),
             channels=self._met().channels,
-            mine=mine,
         )
-        try:
-            for message in self.mode.flow(site):
-                numbers, batch = unpacked(message)
-                ids = numbers.cpu().numpy()
-                tally = tally.with_block(ids)
-                yield SampleBlock(epoch=self.epoch, ids=ids, batch=batch)
-        except NodeFailed:
-            with suppress(NodeLost):
-                self._told(tally)  # nobody leaves before all have read why
-            raise
+        return self.mode.flow(site)
+
+    def _agree(self, told: list[list[int]]) -> None:
+        """Refuse an epoch of which some node had other samples than it should."""
         due = SampleTally().with_block(self.order.ids(self.epoch))
-        for rank, (samples, checksum) in enumerate(self._told(tally)):
+        for rank, (samples, checksum) in enumerate(told):
             if SampleTally(samples=samples, checksum=checksum) != due:
                 raise NodeFailed(
                     f"rank {rank} had {samples} samples of epoch {self.epoch} with checksum "
                     f"{checksum}, and not {due.samples} with {due.checksum}. Please report it."
                 )
-        self.tallies.append(tally)
-        self.epoch += 1
+
+    def _go_alone(self) -> None:
+        """From now on this node decodes everything itself, and waits for nobody."""
+        self.close()
+        self.leader = Leader(rank=0, nodes=1, device=self.leader.device)
+        self.mode, self.preprocessors = MODES["duplicate"], 1
 
     def _met(self) -> Meeting:
         if self._meeting is None:
@@ -180,6 +207,7 @@ def input_pipeline(
     collate: Callable[[list[Any]], Batch] | None = None,
     leader: Leader | None = None,
     name: str = "input",
+    on_loss: str = "raise",
 ) -> InputPipeline:
     """Batches of a dataset for this node, decoded by several nodes together.
 
@@ -196,6 +224,9 @@ def input_pipeline(
         collate: makes a batch of a list of samples; torch's default where it is None.
         leader: this node; by default what the launcher's environment says.
         name: of the pipeline; two at once need two names.
+        on_loss: what happens when another node dies, leaves or falls silent. "raise": `NodeLost`.
+            "alone": this node decodes all that is left itself, in the same order, so that nothing
+            is lost; it meets nobody any more.
 
     Raises:
         InputError: an argument is wrong, or the environment does not describe this node.
@@ -204,6 +235,8 @@ def input_pipeline(
     require("torch", what="input_pipeline(...)")
     if mode not in MODES:
         raise InputError(f"unknown mode '{mode}'.{nearest(mode, MODES)} Known: {', '.join(MODES)}.")
+    if on_loss not in ON_LOSS:
+        raise InputError(f"on_loss is {on_loss!r}. Allowed: {', '.join(ON_LOSS)}.")
     if queue < 0:
         raise InputError(f"queue must be at least 0, got {queue}.")
     here = leader_from_environment() if leader is None else leader
@@ -223,6 +256,7 @@ def input_pipeline(
             dataset=dataset, order=order, rank=here.rank, workers=workers, collate=collate
         ),
         name=name,
+        on_loss=on_loss,
     )
 
 

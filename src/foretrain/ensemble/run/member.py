@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection
 from time import monotonic, process_time
 from typing import TYPE_CHECKING, Any, Final
 
+from batchcast.order import generators_kept
 from foretrain.ensemble.result import MemberState
 from foretrain.ensemble.run.home import MENDABLE, Loaded
 from foretrain.ensemble.run.inputs import Loader, opens
@@ -213,8 +214,10 @@ def _epoch(
     stop: Callable[[], bool],
 ) -> None:
     """Train until the epoch ends, or somebody asks to stop before."""
+    with generators_kept():  # a stream's loop draws, a private one's does not, nor one resumed
+        batches = iter(loader)
     kept = monotonic()
-    for batch in loader:
+    for batch in batches:
         tally.add(trained.step(batch), size_of(batch))
         if loader.position == job.samples:
             continue  # the epoch is over, which the end of the loop will keep
