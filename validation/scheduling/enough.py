@@ -53,7 +53,8 @@ class Answer:
         nodes: that are said to be enough.
         least: of the interval.
         most: likewise; None for no end.
-        verdict: of the long run: "inside", or that the truth is "fewer" or "more".
+        verdict: of the long run: "inside", that the truth is "fewer" or "more", or "not
+            told" where there is no interval.
     """
 
     study: QueueStudy
@@ -134,7 +135,9 @@ def answered(study: QueueStudy) -> Answer:
         devices=study.fleet.devices,
     )
     verdict = INSIDE
-    if enough.most is not None and not keeps(study, trace, enough.most):
+    if not enough.sure:
+        verdict = "not told"
+    elif enough.most is not None and not keeps(study, trace, enough.most):
         verdict = "more"
     elif enough.least is None or (enough.least > 1 and keeps(study, trace, enough.least - 1)):
         verdict = "fewer"

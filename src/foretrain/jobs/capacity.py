@@ -51,6 +51,10 @@ LATE = 0.05
 """Share of the jobs that may take longer where a target is about 95 % of them."""
 
 
+LONGER = 4
+"""How many times as long a run is that follows one which is too short to tell."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Tried:
     """What a policy does on some nodes.
@@ -58,14 +62,16 @@ class _Tried:
     Attributes:
         result: over all runs; None where some job or quota does not fit at all.
         value: what must not be above the bar: a mean, or the share of jobs that are late.
-        low: of its 95 % interval; None where there is too little to tell.
-        high: likewise.
+        low: of its 95 % interval; 0 where the longest run tells nothing.
+        high: likewise; infinite there.
+        sure: whether it tells.
     """
 
     result: PolicyResult | None
     value: float
-    low: float | None
-    high: float | None
+    low: float
+    high: float
+    sure: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,21 +95,18 @@ class _Sizing:
         means = {TargetQuantity.MEAN, TargetQuantity.WAITING}
         return self.target.seconds if self.target.quantity in means else LATE
 
-    def fewest(self, policy: str, of: Callable[[_Tried], float | None]) -> int | None:
+    def fewest(self, policy: str, of: Callable[[_Tried], float]) -> int | None:
         """The fewest nodes on which a value is at most the bar, by halving; None if none are."""
         low, high = 0, self.target.most
-        if not self._keeps(of(self.on(policy, high))):
+        if of(self.on(policy, high)) > self.bar:
             return None
         while high - low > 1:
             middle = (low + high) // 2
-            if self._keeps(of(self.on(policy, middle))):
+            if of(self.on(policy, middle)) <= self.bar:
                 high = middle
             else:
                 low = middle
         return high
-
-    def _keeps(self, value: float | None) -> bool:
-        return value is not None and value <= self.bar
 
     def on(self, policy: str, nodes: int) -> _Tried:
         """What a policy does on some nodes; done once."""
@@ -112,22 +115,28 @@ class _Sizing:
         return self.tried[policy, nodes]
 
     def _try(self, policy: str, nodes: int) -> _Tried:
-        fleet = _sized(self.study.fleet, nodes)
-        case = QueueCase(
-            study=self.study,
-            fleet=fleet,
-            kinds=self.kinds,
-            policy=policy,
-            load=self.load,
-            seed=0,
-        )
-        try:
-            [done] = self.engine(run_case, [case])
-        except InputError:
-            return _Tried(None, inf, inf, inf)
-        values = self._values(done.summary)
-        low, high = of_one_run(values) or (None, None)
-        return _Tried(policy_result(fleet, [done.summary]), fmean(values), low, high)
+        fleet, study = _sized(self.study.fleet, nodes), self.study
+        while True:
+            case = QueueCase(
+                study=study,
+                fleet=fleet,
+                kinds=self.kinds,
+                policy=policy,
+                load=self.load,
+                seed=0,
+            )
+            try:
+                [done] = self.engine(run_case, [case])
+            except InputError:
+                return _Tried(None, inf, inf, inf)
+            values = self._values(done.summary)
+            told, longer = of_one_run(values), _longer(study)
+            if told is not None or longer is None:
+                break
+            study = longer
+        low, high = told or (0.0, inf)
+        result = policy_result(fleet, [done.summary])
+        return _Tried(result, fmean(values), low, high, told is not None)
 
     def _values(self, run: RunSummary) -> Sequence[float]:
         """Of each job: its time, or whether that is too long."""
@@ -183,15 +192,14 @@ def capacity(
     for policy in study.policies:
         nodes = asked.fewest(policy, lambda tried: tried.value)
         told = asked.on(policy, nodes or study.target.most)
-        known = told.low is not None
         fleet = _sized(study.fleet, nodes or study.target.most)
         found.append(
             Enough(
                 policy=policy,
                 nodes=nodes,
-                least=asked.fewest(policy, lambda tried: tried.low) if known else None,
-                most=asked.fewest(policy, lambda tried: tried.high) if known else None,
-                sure=known,
+                least=asked.fewest(policy, lambda tried: tried.low),
+                most=asked.fewest(policy, lambda tried: tried.high),
+                sure=told.sure,
                 devices=fleet.devices,
                 response=asked.shown(told.result),
                 utilisation=told.result.utilisation if told.result else 0.0,
@@ -228,6 +236,20 @@ def _settled(study: QueueStudy, kinds: tuple[JobKind, ...], *, load: float | Non
         jobs=replace(drawn, jobs=whole),
         warm_up=max(study.warm_up, before / whole) if before < whole else study.warm_up,
     )
+
+
+def _longer(study: QueueStudy) -> QueueStudy | None:
+    """The same question about more jobs, of which as many fill the cluster; None where no more are.
+
+    On few nodes what is waiting today hangs on what waited days ago, so that a run which tells of
+    many nodes may tell nothing of these.
+    """
+    drawn = study.jobs
+    if not isinstance(drawn, Drawn) or drawn.jobs >= MOST_DRAWN:
+        return None
+    jobs = min(MOST_DRAWN, LONGER * drawn.jobs)
+    warm_up = study.warm_up * drawn.jobs / jobs
+    return replace(study, jobs=replace(drawn, jobs=jobs), warm_up=warm_up)
 
 
 def answerable(fleet: Fleet) -> None:

@@ -277,7 +277,7 @@ class Enough:
         least: the fewest nodes of the 95 % interval; None where none of those that were looked at
             are enough even with luck, or there is too little to tell.
         most: the most nodes of it; None where it may be more than were looked at, or likewise.
-        sure: whether there is an interval: `least` or more nodes, and at most `most`.
+        sure: whether runs tell of an interval: `least` or more nodes, and at most `most`.
         devices: of those nodes.
         response: what the target is about, seconds, on those nodes or on the most.
         utilisation: of their devices.
