@@ -48,11 +48,12 @@ def trained(rates):
     """What every member came to, over two streams."""
     training, validation = loaders()
     names = [f"{kind}-{uuid.uuid4().hex[:12]}" for kind in ("training", "validation")]
-    fork = multiprocessing.get_context("fork")
-    results = fork.SimpleQueue()
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["torch"])
+    results = server.SimpleQueue()
     options = {"epochs": EPOCHS, "readers": len(rates)}
     with share(training, name=names[0], **options), share(validation, name=names[1], **options):
-        started = [fork.Process(target=member, args=(names, rate, results)) for rate in rates]
+        started = [server.Process(target=member, args=(names, rate, results)) for rate in rates]
         for each in started:
             each.start()
         found = dict(results.get() for _ in rates)

@@ -24,11 +24,13 @@ def member(train, *, name, results, number):
 
 def trained(train, loader, *, count=2, epochs=EPOCHS, **shared):
     """What each of so many members came to, over one stream of this loader."""
-    fork = multiprocessing.get_context("fork")
-    results, name = fork.SimpleQueue(), f"scripts-{uuid.uuid4().hex[:12]}"
+    # A process that computed already must not be forked: its threads would be missing.
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["torch"])
+    results, name = server.SimpleQueue(), f"scripts-{uuid.uuid4().hex[:12]}"
     with share(loader, name=name, epochs=epochs, readers=count, **shared):
         started = [
-            fork.Process(
+            server.Process(
                 target=member,
                 args=(train,),
                 kwargs={"name": name, "results": results, "number": number},

@@ -32,9 +32,10 @@ def second_half(name, state, results):
 
 
 def in_a_process(function, *arguments):
-    fork = multiprocessing.get_context("fork")
-    results = fork.SimpleQueue()
-    process = fork.Process(target=function, args=(*arguments, results))
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["torch"])
+    results = server.SimpleQueue()
+    process = server.Process(target=function, args=(*arguments, results))
     process.start()
     found = results.get()
     process.join()
