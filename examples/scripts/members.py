@@ -11,9 +11,14 @@ import multiprocessing
 import sys
 import uuid
 
+import torch
+
 from foretrain import attach, share
 
 EPOCHS = 2
+
+# What a loss comes to, to the last bit, hangs on the number of threads that add up.
+torch.set_num_threads(1)
 
 
 def member(train, *, name, results, number):

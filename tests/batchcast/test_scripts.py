@@ -36,7 +36,9 @@ ALONE = ("early_stopping", "resumed")
 @pytest.fixture(autouse=True)
 def among_the_scripts(monkeypatch):
     monkeypatch.syspath_prepend(str(SCRIPTS))
+    threads = torch.get_num_threads()
     yield
+    torch.set_num_threads(threads)
     for name in ("members", *MEMBERS, *ALONE):
         sys.modules.pop(name, None)
 
