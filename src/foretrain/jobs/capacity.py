@@ -55,6 +55,11 @@ LONGER = 4
 """How many times as long a run is that follows one which is too short to tell."""
 
 
+FAR = 4
+"""How many times the bar a value is that is above it whatever else a longer run would tell: on too
+few nodes a queue grows for ever, and no run is long enough."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Tried:
     """What a policy does on some nodes.
@@ -130,13 +135,15 @@ class _Sizing:
             except InputError:
                 return _Tried(None, inf, inf, inf)
             values = self._values(done.summary)
-            told, longer = of_one_run(values), _longer(study)
+            told, value, longer = of_one_run(values), fmean(values), _longer(study)
+            if told is None and value > FAR * self.bar:
+                told = value, inf
             if told is not None or longer is None:
                 break
             study = longer
         low, high = told or (0.0, inf)
         result = policy_result(fleet, [done.summary])
-        return _Tried(result, fmean(values), low, high, told is not None)
+        return _Tried(result, value, low, high, told is not None)
 
     def _values(self, run: RunSummary) -> Sequence[float]:
         """Of each job: its time, or whether that is too long."""
