@@ -4,11 +4,15 @@ import multiprocessing
 import sys
 import uuid
 
-import torch
-from torch import nn
-from torch.utils.data import DataLoader, TensorDataset
-
 from foretrain import attach, share
+from foretrain.errors import missing
+
+try:
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+except ModuleNotFoundError:
+    sys.exit(missing("torch", what="this example"))
 
 EPOCHS = 6
 

@@ -11,9 +11,13 @@ import multiprocessing
 import sys
 import uuid
 
-import torch
-
 from foretrain import attach, share
+from foretrain.errors import missing
+
+try:
+    import torch
+except ModuleNotFoundError:
+    sys.exit(missing("torch", what="this example"))
 
 EPOCHS = 2
 

@@ -1,12 +1,17 @@
 """A training that stops within an epoch and goes on in another process, at the next batch."""
 
 import multiprocessing
+import sys
 import uuid
 
-import torch
-from torch.utils.data import DataLoader, TensorDataset
-
 from foretrain import attach, share
+from foretrain.errors import missing
+
+try:
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+except ModuleNotFoundError:
+    sys.exit(missing("torch", what="this example"))
 
 STOP = 4
 """Batches after which it stops."""
