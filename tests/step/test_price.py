@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from foretrain.cluster.cluster import Power, cost, energy
+from foretrain.errors import InputError
 from foretrain.study.catalogue import cluster
 
 CLUSTER = cluster("dgx-a100", nodes=4)
@@ -68,3 +69,8 @@ def test_waiting_never_saves_more_than_devices_draw():
     for name in ("dgx-h100", "dgx-a100", "dgx-b200"):
         it = cluster(name, nodes=4)
         assert 0 < it.waiting <= it.node_power
+
+
+def test_node_cannot_draw_more_idle_than_at_full_load():
+    with pytest.raises(InputError, match=r"power\.idle must be at most the node_power of 6500"):
+        replace(CLUSTER, power=Power(idle=7000.0))

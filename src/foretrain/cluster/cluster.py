@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from math import prod
+from math import inf, prod
 from typing import Annotated, TypeVar
 
 import numpy as np
@@ -132,6 +132,11 @@ class Cluster:
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise InputError(f"Cluster.{name} must be at least 0, got {value}.")
+        if self.power.idle is not None and not self.power.idle <= (self.node_power or inf):
+            raise InputError(
+                f"Cluster.power.idle must be at most the node_power of {self.node_power} W, got "
+                f"{self.power.idle}."
+            )
         if self.mtbf is not None and not self.mtbf > 0:
             raise InputError(f"Cluster.mtbf must be above 0 s, got {self.mtbf}.")
 
