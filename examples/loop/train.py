@@ -6,6 +6,7 @@ accelerate starts it; its options are those of the Trainer and the three of `Scr
 from dataclasses import dataclass
 
 import torch
+from torch import distributed
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
@@ -49,6 +50,9 @@ def main() -> None:
     model = AutoModelForCausalLM.from_config(config, attn_implementation=script.attn_implementation)
     data = RandomTokens(config.vocab_size, script.max_length)
     Trainer(model=model, args=arguments, train_dataset=data).train()
+    if distributed.is_initialized():
+        # Whoever leaves with its process group open is now and then killed on its way out.
+        distributed.destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -4,12 +4,13 @@
     python image_folder.py shared      # two members over one stream
 
 A script has `loader()`, which is what its author wrote, and `train(loader)`, whose loop is the same
-over either.
+over either; or `loaders()`, by name, and `train(loaders)`.
 """
 
 import multiprocessing
 import sys
 import uuid
+from contextlib import ExitStack
 
 from foretrain import attach, share
 from foretrain.errors import missing
@@ -25,24 +26,34 @@ EPOCHS = 2
 torch.set_num_threads(1)
 
 
-def member(train, *, name, results, number):
-    """A process that trains over the stream; nothing in it knows of the others."""
-    with attach(name, model=f"member-{number}") as loader:
-        results.put((number, train(loader)))
+def member(train, *, names, results, number):
+    """A process that trains over one stream, or several; nothing in it knows of the others."""
+    with ExitStack() as stack:
+        loaders = {
+            key: stack.enter_context(attach(name, model=f"member-{number}"))
+            for key, name in names.items()
+        }
+        results.put((number, train(loaders.get("", loaders))))
 
 
 def trained(train, loader, *, count=2, epochs=EPOCHS, **shared):
-    """What each of so many members came to, over one stream of this loader."""
+    """What each of so many members came to, over one stream of this loader, or of each of these."""
     # A process that computed already must not be forked: its threads would be missing.
     server = multiprocessing.get_context("forkserver")
     server.set_forkserver_preload(["torch"])
-    results, name = server.SimpleQueue(), f"scripts-{uuid.uuid4().hex[:12]}"
-    with share(loader, name=name, epochs=epochs, readers=count, **shared):
+    results = server.SimpleQueue()
+    loaders = loader if isinstance(loader, dict) else {"": loader}
+    names = {key: f"scripts-{uuid.uuid4().hex[:12]}" for key in loaders}
+    with ExitStack() as stack:
+        for key, each in loaders.items():
+            stack.enter_context(
+                share(each, name=names[key], epochs=epochs, readers=count, **shared)
+            )
         started = [
             server.Process(
                 target=member,
                 args=(train,),
-                kwargs={"name": name, "results": results, "number": number},
+                kwargs={"names": names, "results": results, "number": number},
             )
             for number in range(count)
         ]

@@ -133,7 +133,8 @@ def check_batches(hello: Hello, settings: Settings, layout: Layout) -> None:
         if hello.batch is None and settings.batch is None:
             raise StreamError(
                 f"attach: the stream '{name}' gives samples, so say how many make a "
-                "batch: attach(..., batch_size=...)."
+                "batch: attach(..., batch_size=...). Where every item is a batch already, say "
+                "share(..., yields='batches')."
             )
         return
     if hello.policy == "drop" or hello.start == "now":

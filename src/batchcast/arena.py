@@ -10,7 +10,7 @@ import errno
 import fcntl
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from batchcast.errors import ArgumentError, SampleFailed, StreamError, StreamGarbled
-from batchcast.layout import DIMENSIONS, Layout, Leaf, Tree, as_array, as_column, fields, packed
+from batchcast.errors import (
+    ArgumentError,
+    SampleFailed,
+    StreamError,
+    StreamGarbled,
+    require_linux,
+)
+from batchcast.layout import (
+    DIMENSIONS,
+    Layout,
+    Leaf,
+    Tree,
+    as_array,
+    as_column,
+    columns_of,
+    fields,
+    packed,
+    stacked,
+)
 from batchcast.packing import Packed
 
 _PAGE = mmap.PAGESIZE
-_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+_SEALS = 1 | 2 | 4
+"""No other seals, no shrinking, no growing: numbers of Linux, without which there is no arena."""
+
 FEWEST = 2
 """Samples that an arena must hold at least."""
 
@@ -75,6 +94,32 @@ class Columns:
             self._store(index, slot, value)
         self.numbers[slot] = number
         self.ids[slot] = sample_id
+
+    def write_many(
+        self, slots: NDArray[np.int64], samples: Sequence[Tree], *, first: int, ids: Any
+    ) -> None:
+        """Store samples, column by column.
+
+        Args:
+            slots: for each. [sample]
+            samples: as the source gives them.
+            first: sequence number of the first.
+            ids: of all of them. [sample]
+
+        Raises:
+            SampleFailed: a sample does not fit the layout; the message does not name it.
+        """
+        columns = columns_of(self.layout.form, samples)
+        for index, (values, leaf) in enumerate(zip(columns, self.layout.leaves, strict=True)):
+            found = None if leaf.most else stacked(values, leaf.kind)
+            if found is None:
+                for slot, value in zip(slots.tolist(), values, strict=True):
+                    self._store(index, slot, value)
+            else:
+                self._check_fixed(index, found[0].shape[1:], dtype=found[1])
+                self._values[index][slots] = found[0]
+        self.numbers[slots] = np.arange(first, first + len(slots))
+        self.ids[slots] = ids
 
     def write_run(
         self, slots: slice, arrays: Sequence[Any], *, numbers: range, first_id: int
@@ -173,7 +218,9 @@ def make_arena(layout: Layout, slots: int) -> int:
 
     Raises:
         ArgumentError: the machine has not so much memory to give.
+        OtherSystem: this is not Linux.
     """
+    require_linux(what="An arena")
     size = arena_bytes(layout, slots)
     available = available_memory()
     if size > available:
@@ -260,23 +307,42 @@ def arena_bytes(layout: Layout, slots: int) -> int:
 
 
 def available_memory() -> int:
-    """Bytes that this machine, or the container that we are in, can still give."""
+    """Bytes that this machine, and every group of processes that we are in, can still give."""
     found = [_meminfo("MemAvailable")]
-    for limit, used in _CGROUPS:
-        try:
-            found.append(int(Path(limit).read_text()) - int(Path(used).read_text()))
-        except (OSError, ValueError):
-            continue
+    for folder in _groups():
+        for limit, used in _LIMITS:
+            try:
+                found.append(int((folder / limit).read_text()) - int((folder / used).read_text()))
+            except (OSError, ValueError):
+                continue
     return min(found)
 
 
-_CGROUPS = (
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-    (
-        "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-    ),
+_LIMITS = (
+    ("memory.max", "memory.current"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes"),
 )
+"""Files of a group that say what it may have and has, in the second and the first version."""
+
+_MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/memory")
+
+
+def _groups() -> Iterator[Path]:
+    """Folders of the groups of processes whose memory is counted and that this process is in.
+
+    A container sees its own group where the file system is mounted, and may be told a longer path.
+    """
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        lines = []
+    paths = [line.split(":", 2) for line in lines]
+    own = {path for _, kinds, path in paths if kinds == "" or "memory" in kinds.split(",")}
+    for mount in map(Path, _MOUNTS):
+        yield mount
+        for path in own:
+            inner = mount / path.lstrip("/")
+            yield from (each for each in (inner, *inner.parents) if mount in each.parents)
 
 
 def _meminfo(name: str) -> int:

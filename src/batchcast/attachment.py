@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from batchcast.admission import Asked
-from batchcast.errors import lacks_files, require_torch, too_many_files
+from batchcast.errors import lacks_files, require_linux, require_torch, too_many_files
 from batchcast.reader import Reader
 from batchcast.size import byte_count
 
@@ -62,7 +62,9 @@ def attach(
         StreamTaken: a reader of that name is attached already.
         StreamVersion: the stream speaks another version, or the state is about other data.
         MissingPackage: PyTorch is not installed.
+        OtherSystem: this is not Linux.
     """
+    require_linux(what="attach(...)")
     require_torch(what="attach(...)")
     asked = Asked(
         name=name,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 from weakref import ReferenceType, ref
 
@@ -238,9 +240,10 @@ class WholeBatch:
             return view
 
         def tensor(buffer: Bytes, form: TensorForm) -> Any:
-            return _guard(lent_tensor(kept(buffer), form))
+            return lent_tensor(kept(buffer), form)
 
-        batch = unpack(self._columns.fixed(0)[run].reshape(-1), array=kept, tensor=tensor)
+        memory = self._columns.fixed(0)[run].reshape(-1)
+        batch = unpack(memory, array=kept, tensor=tensor, finished=_guard)
         return (batch, Taken(slots, views)) if views else None
 
     def part(self, slots: Numbers) -> Bytes:
@@ -250,18 +253,18 @@ class WholeBatch:
     def whole(self, parts: Sequence[Bytes]) -> Any:
         """The batch, whose tensors and arrays have memory of their own."""
         memory = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return unpack(memory, tensor=self._own)
+        return self._unpacked(memory)
 
     def direct(self, slots: Numbers) -> Any:
         """The batch, copied once where its slots lie side by side."""
         run = _side_by_side(slots)
         if run is None:
             return self.whole([self.part(slots)])
-        return unpack(self._columns.fixed(0)[run].reshape(-1), tensor=self._own)
+        return self._unpacked(self._columns.fixed(0)[run].reshape(-1))
 
-    def _own(self, buffer: Bytes, form: TensorForm) -> Any:
-        tensor = own_tensor(buffer, form, pinned=self._pinned)
-        return _guard(tensor) if self._guarded else tensor
+    def _unpacked(self, memory: Bytes) -> Any:
+        own = partial(own_tensor, pinned=self._pinned)
+        return unpack(memory, tensor=own, finished=_guard if self._guarded else None)
 
 
 def field(columns: Columns, index: int, slot: int) -> Any:
@@ -278,6 +281,31 @@ def field(columns: Columns, index: int, slot: int) -> Any:
     if leaf.kind == "tensor":
         return _as_tensor(own, leaf)
     return own if leaf.kind == "array" else own[()] if leaf.kind == "number" else own.item()
+
+
+def as_own(batch: Any) -> Any:
+    """The same batch for one more who may write into it: nobody else sees what is written.
+
+    Tensors share their memory until somebody writes into one, which PyTorch sees however it is
+    done (PyTorch has no public name for that yet; where it lacks it, or the memory is not its
+    own, a tensor is copied at once).
+    """
+    from torch.utils._pytree import tree_map
+
+    return tree_map(_own_leaf, batch)
+
+
+def _own_leaf(value: Any) -> Any:
+    import torch
+
+    if isinstance(value, (str, bytes, int, float, complex, type(None))):
+        return value
+    if type(value) is not torch.Tensor:
+        return copy.deepcopy(value)
+    try:
+        return torch._lazy_clone(value)
+    except (AttributeError, RuntimeError):
+        return value.clone()
 
 
 def pinned_batch(batch: Any) -> Any:

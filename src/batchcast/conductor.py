@@ -80,10 +80,9 @@ class Conductor:
         self._columns: Columns | None = None
         self._service: Service | None = None
         self._again: deque[Task] = deque()
-        self._needed = 0
+        self._needed = self._need_in = 0
         self._broken: bytes | None = None
-        self._first_failure = ""
-        self._was_finished = False
+        self._first_failure, self._was_finished = "", False
 
     def run(self) -> None:
         """Serve until the owner says so, or is gone."""
@@ -138,8 +137,8 @@ class Conductor:
 
     def busy(self) -> bool:
         """Whether something is being prepared, so that waiting makes sense."""
-        fed = self._order.is_fed
-        return not (self._needed or self._is_all_fed()) if fed else self._pool.busy
+        comes = self._order.is_fed and not (self._needed or self._is_all_fed())
+        return self._pool.busy or comes
 
     # Children: workers or a feeder.
 
@@ -198,18 +197,17 @@ class Conductor:
         (child,) = self._pool.children.values()
         if not self._again and service.is_deserted:
             self._needed = 0
-            send(child.peer, Kind.SLOTS)
+            send(child.peer, Kind.SLOTS, second=self._need_in)
             return True
-        if self._again:
-            task = self._again.popleft()
-        else:
+        if not self._again:
             ahead = self._pool.soon(service.slots.count)
             if (fed := service.feed(max(self._needed, ahead), skip=skip)) is None:
                 return False
-            task = task_of(self._order, *fed)
+            self._again.append(task_of(self._order, *fed))
+        task = self._again.popleft()
         self._needed = 0
         child.tasks.append(task)
-        send(child.peer, Kind.SLOTS, task.slots.tobytes(), first=task.first)
+        send(child.peer, Kind.SLOTS, task.slots.tobytes(), first=task.first, second=self._need_in)
         return True
 
     def _hear_child(self, peer: socket.socket) -> None:
@@ -232,14 +230,12 @@ class Conductor:
             self._sample_failed(message.body)
         elif message.kind is Kind.NEED:
             self._needed = whole("samples", message.first, least=1)
+            self._need_in = whole("epoch", message.second)
         elif message.kind is Kind.OVER:
             self._end_epoch(message)
         elif message.kind is Kind.DONE:
-            self._done(child, message)
-
-    def _done(self, child: Child, message: Message) -> None:
-        assert self._service is not None
-        self._service.prepared(*self._pool.done(child, message))
+            assert self._service is not None
+            self._service.prepared(*self._pool.done(child, message))
 
     def _end_epoch(self, message: Message) -> None:
         start = self._order.start(whole("epoch", message.first))
@@ -247,6 +243,7 @@ class Conductor:
             raise StreamGarbled("A feeder is done with an epoch that it has not begun.")
         end = start + whole("samples", message.second)
         self._order.close(message.first, end)
+        self._needed = 0  # what was asked for is not needed in this epoch
         if self._service is not None:
             self._again.clear()
             self._pool.drop_tasks()
@@ -254,13 +251,14 @@ class Conductor:
         self._frontend.epoch_ended()
 
     def _replace(self, child: Child) -> None:
-        """A child died: another one does what it left, sample by sample."""
+        """A child died: another one does what it left, and what readers that come later ask for."""
         self._listening.leave(child.peer)
         self._pool.bury(child)
-        if self._broken is not None or self._is_finished() or self._is_all_fed():
+        if self._broken is not None or self._is_all_fed():
             return
         if self._layout is None or not self._restarts:
-            self._break(as_text(died(fed=self._order.is_fed)))
+            if not self._is_finished():
+                self._break(as_text(died(fed=self._order.is_fed)))
             return
         self._needed = 0
         self._pool.restarts += 1
@@ -290,15 +288,15 @@ class Conductor:
             return
         for _ in range(self._pool.size - 1):
             self._start_child()
-        told = {"sample_bytes": self._layout.sample_bytes, "slots": slots}
-        send_json(self._owner, Kind.READY, told)
+        sample = self._layout.sample_bytes
+        send_json(self._owner, Kind.READY, {"sample_bytes": sample, "slots": slots})
 
     def _begin(self) -> None:
         """As soon as enough readers wait, the stream begins where the last of them is."""
         if self._layout is None or not self._frontend.complete or self._broken is not None:
             return
-        memory, together = self._settings.memory, self._frontend.together()
-        slots = slots_within(memory, self._layout, together=together)
+        together = self._frontend.together()
+        slots = slots_within(self._settings.memory, self._layout, together=together)
         self._columns = Columns(self._arena, self._layout, slots=slots, writable=True)
         epoch, position = self._frontend.first_place()
         if self._order.is_fed:
@@ -324,6 +322,7 @@ class Conductor:
             batches=self._settings.batches,
             pinned=self._settings.pinned,
             draws=self._settings.draws,
+            told=self._settings.told,
             epoch=epoch,
             position=position,
             about=self._frontend.about(),

@@ -3,6 +3,7 @@
 BatchcastError
 ├── ArgumentError         what you gave cannot be used as it is
 ├── MissingPackage        a package that this installation lacks
+├── OtherSystem           an operating system that lacks what a stream is made of
 └── StreamError           a stream cannot go on:
 
 StreamError
@@ -16,12 +17,14 @@ StreamError
 ├── SpillFailed       what waits on disk for a slow reader could not be written or read
 ├── LengthChanged     the source no longer has as many samples as it had
 ├── LedgerMismatch    what a reader got is not what the epoch holds
+├── NotHere           a part of a loader that is in the process that shares it
 ├── ReadOnly          a write into a batch that is lent
 └── StreamOver        every epoch has been read
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from errno import EMFILE, ENFILE
@@ -45,6 +48,10 @@ class ArgumentError(BatchcastError, ValueError):
 
 class MissingPackage(BatchcastError, ImportError):
     """A package that is not installed; also an ImportError, for who tries and does without."""
+
+
+class OtherSystem(BatchcastError, NotImplementedError):
+    """An operating system without what a stream is made of; also a NotImplementedError."""
 
 
 class StreamError(BatchcastError):
@@ -89,6 +96,10 @@ class LengthChanged(StreamError):
 
 class LedgerMismatch(StreamError):
     """The samples of an epoch that a reader got are not those that the epoch holds."""
+
+
+class NotHere(StreamError, AttributeError):
+    """A part of a loader that only the process that shares it has; also an AttributeError."""
 
 
 class ReadOnly(StreamError):
@@ -138,6 +149,21 @@ def from_text(body: bytes) -> BatchcastError:
     """The error that travelled; a StreamError where its name is none of those that do."""
     name, _, message = body.decode(errors="replace").partition("\n")
     return CARRIED.get(name, StreamError)(message)
+
+
+def require_linux(*, what: str) -> None:
+    """Go on only on Linux.
+
+    Raises:
+        OtherSystem: this is another system, with what does without a stream there.
+    """
+    if not sys.platform.startswith("linux"):
+        raise OtherSystem(
+            f"{what} needs Linux, and this is {sys.platform}: it takes memory without a name that "
+            "cannot shrink, sockets that keep packets whole and tell who is at their other end, "
+            "and processes that end with those that started them. Here, give each member a "
+            "DataLoader of its own; Linux in a container or a virtual machine will do."
+        )
 
 
 def require_torch(*, what: str) -> None:

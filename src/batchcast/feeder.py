@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import socket
 import traceback
+from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
 from time import perf_counter_ns, thread_time_ns
 from typing import Any, cast
 
@@ -15,10 +18,24 @@ from batchcast.arena import Columns
 from batchcast.errors import LengthChanged, SampleFailed, StreamError, as_text
 from batchcast.greetings import Welcome, arena_of
 from batchcast.heap import keep_memory
-from batchcast.items import Item, Items, first_items
+from batchcast.items import Item, Items, Stack, first_items, joined
 from batchcast.messages import TO_CHILD, Kind, receive, send, send_json
 from batchcast.order import seed_of, sow
-from batchcast.source import Source
+from batchcast.source import Source, length_of
+
+QUICK = 0.001
+"""Seconds below which an item is not told by itself: a packet to who sleeps takes a good part."""
+
+LATE = 0.004
+"""Seconds for which items that are quick are told together, at most."""
+
+JOINED = 1 << 18
+"""Bytes of quick stacks that are stored as one, about: what stays near a core."""
+
+
+AS_THEY_ARE = (
+    " Or share(..., yields='batches'), which hands batches on as they are, of any kind and shape."
+)
 
 
 class _Gone(Exception):
@@ -40,17 +57,43 @@ def feed(peer: socket.socket, source: Source) -> None:
         send(peer, Kind.REFUSED, as_text(told))
 
 
+@dataclass(slots=True)
+class _Untold:
+    """Numbers side by side that are stored and not told yet, and nanoseconds that they took."""
+
+    start: int = 0
+    stop: int = 0
+    read: int = 0
+    store: int = 0
+
+    def add(self, numbers: range, *, read: int, store: int) -> None:
+        """These follow."""
+        self.start = numbers.start if self.stop == self.start else self.start
+        self.stop = numbers.stop
+        self.read += read
+        self.store += store
+
+    @property
+    def spent(self) -> int:
+        """Nanoseconds of all."""
+        return self.read + self.store
+
+
 class _Feeder:
     def __init__(self, peer: socket.socket, source: Source) -> None:
         self._peer = peer
         self._source = source
         self._columns: Columns | None = None
         self._first: int | None = None
-        self._seeds = _own_seeds(source.batches_of)
+        self._own = _Generators(source.batches_of)
         if source.pinned:  # readers pin what they get; here it would only start a GPU
             cast("Any", source.batches_of).pin_memory = False
         self._cpu = thread_time_ns()
         self._slots = self._numbers = range(0)
+        self._run = self._epoch = 0
+        self._asked = False
+        self._untold = _Untold()
+        self._may_hold = _never_waits_for_readers(source.batches_of)
 
     def run(self) -> None:
         items, found = first_items(self._source, self._raw(0))
@@ -73,34 +116,60 @@ class _Feeder:
 
     def _raw(self, epoch: int) -> Iterator[Any]:
         """What the iterable yields, in an order that depends on the seeds and the epoch only."""
-        seed = seed_of(self._source.seed, epoch)
-        sow(seed)
-        for part in _parts(self._source.batches_of):
-            if (own := self._seeds.get(id(getattr(part, "generator", None)))) is not None:
-                part.generator.manual_seed(seed_of(seed, own) >> 1)
+        loader = self._source.batches_of
+        self._own.go_to(epoch)
+        sow(seed_of(self._source.seed, epoch))
+        for part in _parts(loader):
             if hasattr(part, "set_epoch"):
                 part.set_epoch(epoch)
-        assert self._source.batches_of is not None
-        yield from self._source.batches_of
+        assert loader is not None
+        yield from loader
+        self._own.ended(epoch)
 
     def _feed_epoch(self, epoch: int, items: Items, *, skip: int) -> None:
         """Feed one epoch, or as much of it as anybody wants."""
         position, wanted = 0, True
-        started = perf_counter_ns()
+        self._epoch, self._asked = epoch, False
         with closing(items):
-            for item in items:
+            for item, read in self._gathered(items):
                 begin = min(len(item), max(0, skip - position))
-                read = perf_counter_ns() - started
                 stored = self._store(item, begin, position=position, read=read)
                 position += stored
-                if wanted := stored == len(item):
-                    started = perf_counter_ns()
-                else:
+                if not (wanted := stored == len(item)):
                     break
         if wanted:
             self._check_length(epoch, position)
+        self._tell()
         self._slots = self._numbers = range(0)  # those that are left are for the next epoch
         send(self._peer, Kind.OVER, first=epoch, second=position)
+
+    def _gathered(self, items: Items) -> Iterator[tuple[Item, int]]:
+        """Items and the nanoseconds that they took; quick stacks that are alike come as one.
+
+        What it takes to store a light batch hardly depends on its size.
+        """
+        stacks: list[Stack] = []
+        spent = samples = size = 0
+        started = perf_counter_ns()
+        for item in items:
+            took = perf_counter_ns() - started
+            if stacks and not (isinstance(item, Stack) and item.is_like(stacks[0])):
+                yield joined(stacks), spent
+                stacks, spent, samples, size = [], 0, 0, 0
+            spent += took
+            if not (self._may_hold and isinstance(item, Stack) and item.size):
+                yield item, spent
+                spent = 0
+            else:
+                stacks.append(item)
+                samples, size = samples + len(item), size + item.size
+                late = took > QUICK * 1e9 or spent > LATE * 1e9
+                if late or samples >= self._run or size >= JOINED:
+                    yield joined(stacks), spent
+                    stacks, spent, samples, size = [], 0, 0, 0
+            started = perf_counter_ns()
+        if stacks:
+            yield joined(stacks), spent
 
     def _store(self, item: Item, begin: int, *, position: int, read: int) -> int:
         """Copy what follows `begin` into slots, as the conductor gives them; how far it went."""
@@ -108,6 +177,7 @@ class _Feeder:
         while begin < len(item):
             if not self._slots and not self._given(len(item) - begin):
                 return begin  # nobody reads the rest of this epoch
+            self._ask(len(item))  # the next ones come meanwhile, so that nobody is woken up
             started = perf_counter_ns()
             end = min(len(item), begin + len(self._slots))
             slots, self._slots = _cut(self._slots, end - begin)
@@ -122,19 +192,40 @@ class _Feeder:
                 )
             except SampleFailed as error:
                 place = position + begin
-                raise SampleFailed(f"From sample {place} of an epoch on: {error}.") from error
-            stages = np.array([read, 0, perf_counter_ns() - started, self._cpu_since()], np.int64)
-            send(self._peer, Kind.DONE, stages.tobytes(), first=numbers.start, second=len(slots))
+                other = AS_THEY_ARE if self._source.yields == "stacks" else ""
+                raise SampleFailed(
+                    f"From sample {place} of an epoch on: {error}.{other}"
+                ) from error
+            self._untold.add(numbers, read=read, store=perf_counter_ns() - started)
+            if not (self._may_hold and read < QUICK * 1e9 and self._untold.spent < LATE * 1e9):
+                self._tell()
             begin, read = end, 0
         return len(item)
 
+    def _tell(self) -> None:
+        """Tell of what was stored since this was last done."""
+        untold, self._untold = self._untold, _Untold()
+        if count := untold.stop - untold.start:
+            stages = np.array([untold.read, 0, untold.store, self._cpu_since()], np.int64)
+            send(self._peer, Kind.DONE, stages.tobytes(), first=untold.start, second=count)
+
+    def _ask(self, need: int) -> None:
+        """Ask for so many slots, unless some are on their way."""
+        if not self._asked:
+            send(self._peer, Kind.NEED, first=need, second=self._epoch)
+            self._asked = True
+
     def _given(self, need: int) -> bool:
         """Whether the conductor gives slots; they lie side by side, and may be more than needed."""
-        send(self._peer, Kind.NEED, first=need)
-        message = self._receive(Kind.SLOTS)
+        self._tell()
+        self._ask(need)
+        while (message := self._receive(Kind.SLOTS)).second != self._epoch:
+            pass  # they were asked for in an epoch that is over, and taken back
+        self._asked = False
         slots = message.numbers()
         if not len(slots):
             return False
+        self._run = len(slots)
         self._slots = range(int(slots[0]), int(slots[-1]) + 1)
         self._numbers = range(message.first, message.first + len(slots))
         return True
@@ -152,11 +243,12 @@ class _Feeder:
                 "once: give share(...) epochs=1, or an object that starts anew each time."
             )
         self._first = self._first or samples
-        told = hasattr(self._source.batches_of, "__len__") and not self._source.whole
+        told = length_of(self._source.batches_of) is not None and not self._source.whole
         if samples != self._first and told:
             raise LengthChanged(
                 f"The loader gave {self._first} samples in one epoch and {samples} in epoch "
-                f"{epoch}. A stream needs the same samples every epoch."
+                f"{epoch}, and tells its length. Share it with share(..., yields='batches'), which "
+                "takes epochs of any length."
             )
 
     def _receive(self, kind: Kind) -> Any:
@@ -173,6 +265,16 @@ def _cut(numbers: range, count: int) -> tuple[range, range]:
     return numbers[:count], numbers[count:]
 
 
+def _never_waits_for_readers(loader: Any) -> bool:
+    """Whether a source has all its samples by itself: a loader of a data set with an index.
+
+    Whatever else yields batches may wait for what a reader does with the one before.
+    """
+    from torch.utils.data import DataLoader, IterableDataset
+
+    return isinstance(loader, DataLoader) and not isinstance(loader.dataset, IterableDataset)
+
+
 def _parts(loader: Any) -> list[Any]:
     """What an iterable may draw its order from: itself, its samplers, its data set."""
     sampler = getattr(loader, "sampler", None)
@@ -182,10 +284,55 @@ def _parts(loader: Any) -> list[Any]:
     return list({id(part): part for part in found if part is not None}.values())
 
 
-def _own_seeds(loader: Any) -> dict[int, int]:
-    """The seeds that generators of the user's were given, which orders go on depending on."""
-    from torch import Generator
+class _Generators:
+    """The generators that a user gave a loader, which go on from epoch to epoch as over a loader.
 
-    drawing = [part for part in _parts(loader) if part is not getattr(loader, "dataset", None)]
-    generators = [getattr(part, "generator", None) for part in drawing]
-    return {id(each): each.initial_seed() for each in generators if isinstance(each, Generator)}
+    An epoch that ends early, or that a feeder begins with, finds them as whole epochs leave them.
+    """
+
+    def __init__(self, loader: Any) -> None:
+        from torch import Generator
+
+        self._loader = loader
+        drawing = [part for part in _parts(loader) if part is not getattr(loader, "dataset", None)]
+        given = [getattr(part, "generator", None) for part in drawing]
+        own = {id(each): each for each in given if isinstance(each, Generator)}
+        batches = getattr(loader, "batch_sampler", None)
+        self._order: Any = getattr(loader, "sampler", ()) if batches is None else batches
+        self._batches = length_of(self._order)
+        # An order without an end goes on wherever it was left, as over a loader.
+        self._own = [] if self._batches is None else list(own.values())
+        self._states = {0: self._state()}
+
+    def _state(self) -> list[Any]:
+        return [each.get_state() for each in self._own]
+
+    def go_to(self, epoch: int) -> None:
+        """Put them where an epoch begins."""
+        if not self._own:
+            return
+        known = max(each for each in self._states if each <= epoch)
+        self._put(known)
+        for each in range(known, epoch):
+            self._draw_epoch(each)
+        self._states[epoch] = self._state()
+
+    def ended(self, epoch: int) -> None:
+        """They are where an epoch has left them."""
+        self._states = {0: self._states[0], epoch + 1: self._state()}
+
+    def _put(self, epoch: int) -> None:
+        for each, state in zip(self._own, self._states[epoch], strict=True):
+            each.set_state(state)
+
+    def _draw_epoch(self, epoch: int) -> None:
+        """Draw what a loop over the loader draws in an epoch: a seed for workers, and an order."""
+        import torch
+
+        loader = self._loader
+        keeps = getattr(loader, "persistent_workers", False)
+        own = getattr(loader, "generator", None)
+        if own is not None and not (keeps and epoch):
+            torch.empty((), dtype=torch.int64).random_(generator=own)
+        assert self._batches is not None
+        deque(islice(self._order, self._batches + 1), maxlen=0)  # at its end an order may draw too

@@ -86,7 +86,10 @@ class Hello:
 
 
 LOOPS = 2
-"""Kinds of loops that may draw differently, and numbers that each draws at most."""
+"""Kinds of loops that may draw differently."""
+
+MOST_DRAWS = 1 << 32
+"""Numbers that one may draw at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +106,7 @@ class Welcome:
         batches: of an epoch, where the loader tells.
         pinned: whether the loader pinned its batches.
         draws: numbers that a private loader draws when its first loop begins, and each later one.
+        told: what the attributes of a loader tell.
         epoch: where to begin.
         position: in that epoch.
         about: what a saved state of this stream is about.
@@ -117,6 +121,7 @@ class Welcome:
     batches: int | None
     pinned: bool
     draws: tuple[int, int]
+    told: Mapping[str, int]
     epoch: int
     position: int
     about: Mapping[str, object]
@@ -129,7 +134,9 @@ class Welcome:
         if len(self.draws) != LOOPS:
             raise StreamGarbled("Draws are told of the first loop and of the later ones.")
         for value in self.draws:
-            whole("draws", value, most=LOOPS)
+            whole("draws", value, most=MOST_DRAWS)
+        for name, value in self.told.items():
+            whole(name, value)
         for name in ("samples", "epochs", "batch", "batches"):
             value = getattr(self, name)
             if value is not None:
@@ -144,6 +151,7 @@ class Welcome:
         """
         told: dict[str, Any] = message.json()
         _check_facts(told.get("about"))
+        _check_facts(told.get("told"))
         if not isinstance(draws := told.get("draws"), list):
             raise StreamGarbled("Draws are a list.")
         layout = layout_from(told.get("layout"))

@@ -54,10 +54,22 @@ class Stack:
     """A batch that can be cut: one array, or one list of fields, for each leaf."""
 
     form: Form
-    leaves: list[Any]
+    leaves: Sequence[Any]
 
     def __len__(self) -> int:
         return len(self.leaves[0])
+
+    @property
+    def size(self) -> int:
+        """Bytes of its leaves; 0 where one is no plain tensor."""
+        return 0 if any(map(_is_odd, self.leaves)) else sum(leaf.nbytes for leaf in self.leaves)
+
+    def is_like(self, other: Stack) -> bool:
+        """Whether the leaves of both, all tensors, are of the same types and shapes."""
+        return self.form == other.form and all(
+            mine.dtype is theirs.dtype and mine.shape[1:] == theirs.shape[1:]
+            for mine, theirs in zip(self.leaves, other.leaves, strict=True)
+        )
 
     def sample(self, index: int) -> list[Any]:
         """The leaves of one of its samples."""
@@ -70,6 +82,23 @@ class Stack:
         end = begin + len(numbers)
         parts = [leaf[begin:end] for leaf in self.leaves]
         columns.write_run(slots, parts, numbers=numbers, first_id=first_id)
+
+
+def _is_odd(leaf: Any) -> bool:
+    import torch
+
+    plain = type(leaf) is torch.Tensor and leaf.layout is torch.strided and not leaf.is_nested
+    return not plain or leaf.is_quantized or leaf.requires_grad
+
+
+def joined(stacks: Sequence[Stack]) -> Stack:
+    """Stacks of tensors that are alike, one after the other, as one."""
+    import torch
+
+    if len(stacks) == 1:
+        return stacks[0]
+    columns = zip(*(each.leaves for each in stacks), strict=True)
+    return Stack(stacks[0].form, [torch.cat(column) for column in columns])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +137,10 @@ class Found:
             slot = self.layout.sample_bytes
             yield from (Whole(_packed(batch), slot) for batch in raw)
         elif self.source.yields == "stacks":
-            yield from (self._stack(batch, epoch) for batch in raw)
+            flat = _flat(self.layout.batch)
+            for batch in raw:
+                is_flat = type(batch) is flat and _are_tensors(batch, self.layout)
+                yield Stack(self.layout.batch, batch) if is_flat else self._stack(batch, epoch)
         else:
             yield from _samples(self.source, raw, epoch=epoch)
 
@@ -120,6 +152,24 @@ class Found:
                 "to be, share(..., yields='batches') hands them on as they are."
             )
         return stack
+
+
+def _flat(form: Form) -> type | None:
+    """The container of a form in which nothing is nested; nothing of another form."""
+    if form[0] not in ("list", "tuple") or any(each != ["leaf"] for each in form[1]):
+        return None
+    return list if form[0] == "list" else tuple
+
+
+def _are_tensors(batch: Any, layout: Layout) -> bool:
+    """Whether these are as many tensors as the layout has leaves, with as many samples each."""
+    import torch
+
+    return (
+        len(batch) == len(layout.leaves)
+        and all(type(each) is torch.Tensor and each.ndim for each in batch)
+        and all(len(each) == len(batch[0]) for each in batch)
+    )
 
 
 def first_items(source: Source, raw: Iterator[Any]) -> tuple[Items, Found]:
@@ -165,6 +215,8 @@ def _strange(batch: Any) -> str:
     import torch
 
     if type(batch) is dict:
+        if not batch or not all(type(key) in (str, int) for key in batch):
+            return "a dictionary without keys, or with keys that are no texts or numbers"
         return next(filter(None, map(_strange, batch.values())), "")
     if type(batch) in (tuple, list):
         if not batch:
@@ -216,7 +268,7 @@ def _plain(form: Form) -> Form:
 
 
 def _is_column(batch: Any) -> bool:
-    return all(isinstance(value, (str, bytes)) for value in batch)
+    return all(type(value) in (str, bytes) for value in batch)
 
 
 def _packed(batch: Any) -> Packed:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -216,6 +217,25 @@ def fields(form: Form, sample: Tree) -> Iterator[Any]:
         )
 
 
+def columns_of(form: Form, samples: Sequence[Tree]) -> Iterator[Sequence[Any]]:
+    """The leaves of many samples: for each, what it is in every one of them.
+
+    Raises:
+        SampleFailed: a sample is nested in another way.
+        ValueError: samples have fields of other numbers.
+    """
+    if form[0] == "leaf":
+        yield samples
+    elif form[0] == "dict" and all(len(each) == len(form[1]) for each in samples):
+        for key, inner in form[1]:
+            yield from columns_of(inner, [each[key] for each in samples])
+    elif form[0] != "dict" and set(map(type, samples)) <= {tuple, list}:
+        for inner, column in zip(form[1], zip(*samples, strict=True), strict=True):
+            yield from columns_of(inner, column)
+    else:
+        yield from zip(*(fields(form, sample) for sample in samples), strict=True)
+
+
 def nested(form: Form, leaves: Iterator[Any]) -> Tree:
     """Leaves nested again."""
     if form[0] == "leaf":
@@ -254,10 +274,38 @@ def as_column(values: Any) -> tuple[NDArray[Any], str]:
     return array, dtype
 
 
+def stacked(values: Sequence[Any], kind: str) -> tuple[NDArray[Any], str] | None:
+    """Fields of many samples as one array with its PyTorch type; nothing where each is seen to.
+
+    Args:
+        values: of one field.
+        kind: that they should have, one of `PLAIN`.
+    """
+    import torch
+
+    of = type(values[0])
+    if len(values) == 1 or set(map(type, values)) != {of}:
+        return None
+    alike = "tensor" if of is torch.Tensor else "number" if issubclass(of, np.generic) else None
+    if kind != (alike or _KINDS.get(of)):
+        return None
+    if kind in ("tensor", "array") and len(set(map(_DTYPE, values))) > 1:
+        return None
+    try:
+        array, dtype, _ = as_array(
+            torch.stack(list(values)) if alike == "tensor" else np.array(values)
+        )
+    except (RuntimeError, ValueError, SampleFailed):
+        return None
+    return array, dtype
+
+
 def packed(value: object) -> tuple[NDArray[Any], str, str]:
     """A leaf that is no array, as an array of bytes."""
     return pack(value).whole(), "uint8", "object"
 
+
+_DTYPE = attrgetter("dtype")
 
 _KINDS: dict[type, str] = {bool: "bool", int: "int", float: "float", np.ndarray: "array"}
 
@@ -272,7 +320,7 @@ def _of_tensor(value: Any) -> tuple[NDArray[Any], str, str]:
             "detach().cpu() on it where it is made, and move batches to a device in the reader"
         )
     name = str(value.dtype).removeprefix("torch.")
-    plain = type(value) is torch.Tensor and value.layout is torch.strided
+    plain = type(value) is torch.Tensor and value.layout is torch.strided and not value.is_nested
     if not plain or value.is_quantized or not hasattr(np, _STORED.get(name, name)):
         return packed(value)
     value = value.view(getattr(torch, _STORED[name])) if name in _STORED else value

@@ -45,6 +45,31 @@ class Gathering:
         return longest
 
 
+NAP = 0.002
+"""Seconds between two looks of who naps."""
+
+
+def nap(peer: socket.socket, longest: float) -> None:
+    """Sleep until something has come from there, or for so many seconds.
+
+    A timer of one's own takes far less than to be woken up by a process on another core, which is
+    what it costs that process to tell somebody who listens.
+    """
+    until = monotonic() + longest
+    while not _has_come(peer) and monotonic() < until:
+        sleep(NAP)
+
+
+def _has_come(peer: socket.socket) -> bool:
+    try:
+        peer.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # which is told to whoever listens
+    return True
+
+
 Heard = Callable[[socket.socket], None]
 
 ROUNDS = 16

@@ -47,7 +47,7 @@ class Grant:
     gap: int
 
 
-VERSION = 4
+VERSION = 5
 """Of the protocol: both ends of a stream must speak the same."""
 
 LONGEST = 1 << 17
@@ -87,8 +87,8 @@ class Kind(IntEnum):
     TASK = 12  # to a worker: first sequence number, epoch; body: slots and sample ids
     DONE = 13  # worker or feeder: first sequence number, how many; body: failed ones
     FAILED = 14  # worker or feeder: first sequence number, offset; body: error
-    NEED = 15  # feeder: so many slots
-    SLOTS = 16  # to the feeder: first sequence number; body: slots
+    NEED = 15  # feeder: so many slots, epoch
+    SLOTS = 16  # to the feeder: first sequence number, epoch of the need; body: slots
     OVER = 17  # feeder: epoch, samples in it
     STATS = 18  # owner or reader asks; the answer's body is JSON
     STOP = 19  # owner: stop now
@@ -192,14 +192,21 @@ def send_json(
 def receive(come_from: socket.socket, allowed: frozenset[Kind]) -> Message | None:
     """The next packet, or nothing where the other end is gone.
 
+    Who closes with packets unread resets the connection, which is told before what it sent last: so
+    after that is looked once more.
+
     Raises:
         StreamGarbled: the packet is cut, or of a kind that the other end may not send.
     """
     packet = _ARRIVING.packet
     try:
-        size, ancillary, flags, _ = come_from.recvmsg_into([packet], _ROOM, socket.MSG_CMSG_CLOEXEC)
+        try:
+            heard = come_from.recvmsg_into([packet], _ROOM, socket.MSG_CMSG_CLOEXEC)
+        except ConnectionResetError:
+            heard = come_from.recvmsg_into([packet], _ROOM, socket.MSG_CMSG_CLOEXEC)
     except ConnectionError:
         return None
+    size, ancillary, flags, _ = heard
     if not size:
         return None
     descriptors = _descriptors(ancillary)

@@ -6,11 +6,13 @@ Which sample comes when: sequence numbers count the samples of one epoch after t
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import repeat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,15 +54,80 @@ def number_of(name: str) -> int:
 @contextmanager
 def generators_kept() -> Iterator[None]:
     """Whatever is sown and drawn within leaves a process' own draws as they were."""
-    import torch
-
-    python, numpy, tensors = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
+    before = _states()
     try:
         yield
     finally:
-        random.setstate(python)
-        np.random.set_state(numpy)  # noqa: NPY002
-        torch.set_rng_state(tensors)
+        _put(before)
+
+
+class Generators:
+    """Generators of one's own, for code that draws from those of the process: a copy of these."""
+
+    def __init__(self) -> None:
+        self._own = _states()
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """What is drawn within is drawn from them; what comes after goes on anywhere."""
+        _put(self._own)
+        try:
+            yield
+        finally:
+            self._own = _states()
+
+
+def _states() -> tuple[Any, ...]:
+    """The states of Python's, NumPy's and PyTorch's generators."""
+    import torch
+
+    return random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
+
+
+def _put(states: tuple[Any, ...]) -> None:
+    """Put the generators into these states."""
+    import torch
+
+    python, numpy, tensors = states
+    random.setstate(python)
+    np.random.set_state(numpy)  # noqa: NPY002
+    torch.set_rng_state(tensors)
+
+
+def numbers_drawn(draw: Callable[[], object]) -> int:
+    """Numbers of 32 bits that something draws from PyTorch's generator, which it moves on."""
+    import torch
+
+    before = torch.get_rng_state()
+    draw()
+    after, count = torch.get_rng_state(), 0
+    torch.set_rng_state(before)
+    for piece in (_left(before) - _left(after)) % _REFILL, *repeat(_REFILL, _MOST_REFILLS):
+        draw_numbers(piece)
+        count += piece
+        if torch.equal(torch.get_rng_state(), after):
+            return count
+    raise AssertionError("Something that seeds the generator anew has no number of draws.")
+
+
+_REFILL = 624
+"""Numbers that a Mersenne Twister makes at a time. Source: matsumoto1998."""
+
+_MOST_REFILLS = 1 << 20
+
+_LEFT = slice(8, 12)
+"""Where the state tells how many of them are left."""
+
+
+def _left(state: Any) -> int:
+    return int(state[_LEFT].numpy().view(np.int32)[0])
+
+
+def draw_numbers(count: int) -> None:
+    """Draw so many numbers of 32 bits from PyTorch's generator."""
+    import torch
+
+    torch.empty(count, dtype=torch.int32).random_()
 
 
 def sow(seed: int) -> None:
@@ -70,6 +137,16 @@ def sow(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed & 0xFFFFFFFF)  # noqa: NPY002 - transforms draw from the old global one too
     torch.random.default_generator.manual_seed(seed & (_ALL >> 1))
+
+
+def fingerprint(seed: int | None = None) -> tuple[float, float, int]:
+    """What these generators draw next, or would after a seed: another, once anything was drawn."""
+    import torch
+
+    if seed is not None:
+        sow(seed)
+    old = np.random.random_sample()  # noqa: NPY002
+    return random.random(), old, int(torch.empty((), dtype=torch.int64).random_())
 
 
 @dataclass(slots=True, kw_only=True)

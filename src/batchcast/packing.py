@@ -18,7 +18,8 @@ import pickle
 import struct
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -76,6 +77,10 @@ def pack(value: object) -> Packed:
     """
     pickler = _Pickler()
     body = pickler.packed(value)
+    if shared := _overlapping([where for where, _ in pickler.lies]):
+        before, pickler = pickler, _Pickler(shared)
+        body = pickler.packed(value)
+        del before  # until here, as what it saw must not give its memory to something else
     check = zlib.crc32(body)
     buffers = [*pickler.arrays, *pickler.tensors]
     offset = _HEAD.size + _ENTRY.size * len(buffers)
@@ -105,6 +110,7 @@ def unpack(
     *,
     array: Callable[[Bytes], Bytes] = np.copy,
     tensor: Callable[[Bytes, TensorForm], Any] | None = None,
+    finished: Callable[[Any], Any] | None = None,
 ) -> Any:
     """The value in packed bytes.
 
@@ -112,6 +118,7 @@ def unpack(
         memory: that it begins in.
         array: gives the memory of an array for its bytes there; by default a copy.
         tensor: makes a tensor of its bytes there; by default one of its own memory.
+        finished: what a tensor goes through before it is in the value; nothing for none.
 
     Raises:
         SampleFailed: the bytes are not whole, or this process cannot make what is in it.
@@ -127,11 +134,15 @@ def unpack(
     buffers = [memory[offset : offset + each] for offset, each in entries]
     begin = _HEAD.size + _ENTRY.size * count
     make = tensor or own_tensor
-    unpickler = _Unpickler(
-        memory[begin : begin + length],
-        [array(each) for each in buffers[:arrays]],
-        tensor=lambda place, form: make(buffers[arrays + place], form),
-    )
+    made = cache(lambda place: make(buffers[arrays + place], _flat(len(buffers[arrays + place]))))
+
+    def tensor_at(place: int, form: TensorForm) -> Any:
+        lies = form.at is not None
+        value = _lying_in(made(place), form) if lies else make(buffers[arrays + place], form)
+        return value if finished is None else finished(value)
+
+    arrays_of = [array(each) for each in buffers[:arrays]]
+    unpickler = _Unpickler(memory[begin : begin + length], arrays_of, tensor=tensor_at)
     try:
         return unpickler.load()
     except (ImportError, AttributeError, pickle.UnpicklingError) as error:
@@ -148,14 +159,31 @@ class TensorForm:
     Attributes:
         dtype: PyTorch's name of its numbers.
         shape: of the tensor.
-        strides: in numbers; its data are dense.
+        strides: in numbers; its data are dense, unless they are shared.
         grad: whether it wants a gradient.
+        at: bytes before its first number in memory that tensors share; nothing for its own.
     """
 
     dtype: str
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     grad: bool
+    at: int | None = None
+
+
+def _flat(size: int) -> TensorForm:
+    return TensorForm("uint8", (size,), (1,), grad=False)
+
+
+def _lying_in(memory: torch.Tensor, form: TensorForm) -> torch.Tensor:
+    """A tensor in memory that others lie in too: no view, as little as what it was made from."""
+    import torch
+
+    made = torch.empty(0, dtype=getattr(torch, form.dtype))
+    assert form.at is not None
+    offset = memory.storage_offset() + form.at
+    made.set_(memory.untyped_storage(), offset // made.itemsize, form.shape, form.strides)
+    return made.requires_grad_(form.grad)
 
 
 def own_tensor(buffer: Bytes, form: TensorForm, *, pinned: bool = False) -> torch.Tensor:
@@ -180,20 +208,76 @@ def lent_tensor(buffer: Bytes, form: TensorForm) -> torch.Tensor:
     return flat.as_strided(form.shape, form.strides).requires_grad_(form.grad)
 
 
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """Where a tensor lies: the bytes from its first number to its last, and how many it has.
+
+    Attributes:
+        memory: where it begins, and its bytes.
+        begin: byte of it.
+        end: byte after the last.
+        size: bytes of the tensor, or of all that lie here.
+    """
+
+    memory: tuple[int, int]
+    begin: int
+    end: int
+    size: int
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor) -> _Range:
+        """That of a tensor with numbers."""
+        reach = zip(tensor.shape, tensor.stride(), strict=True)
+        last = sum((length - 1) * stride for length, stride in reach)
+        begin = tensor.storage_offset() * tensor.itemsize
+        end = begin + (last + 1) * tensor.itemsize
+        storage = tensor.untyped_storage()
+        return cls((storage.data_ptr(), storage.nbytes()), begin, end, tensor.nbytes)
+
+
+def _overlapping(lies: Sequence[_Range]) -> list[_Range]:
+    """Memory that several tensors lie in, as one range each; none that is mostly something else."""
+    groups: list[_Range] = []
+    several: list[_Range] = []
+    for each in sorted(lies, key=lambda each: (each.memory, each.begin)):
+        last = groups[-1] if groups else None
+        if last is None or last.memory != each.memory or last.end <= each.begin:
+            groups.append(each)
+            continue
+        groups[-1] = _Range(last.memory, last.begin, max(last.end, each.end), last.size + each.size)
+        if several and (several[-1].memory, several[-1].begin) == (last.memory, last.begin):
+            several.pop()
+        several.append(groups[-1])
+    kept = (each for each in several if each.end - each.begin <= MOSTLY * each.size)
+    return [replace(each, begin=each.begin // ALIGNED * ALIGNED) for each in kept]
+
+
+MOSTLY = 2
+"""Times the bytes of tensors that the memory may have in which they lie together: columns of a
+large table lie far apart, and are carried alone."""
+
+
 class _Pickler(pickle.Pickler):
     """A pickler that leaves data beside the pickle.
 
     Attributes:
         arrays: data of arrays and of whatever else offers them, as pickle's protocol 5 says.
         tensors: data of tensors.
+        lies: where each of these lay, with itself.
+
+    Args:
+        shared: memory that several tensors lie in.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Sequence[_Range] = ()) -> None:
         import torch
 
         self._file = io.BytesIO()
+        self._shared = shared
+        self._places: dict[_Range, int] = {}
         self.arrays: list[Bytes] = []
         self.tensors: list[Bytes] = []
+        self.lies: list[tuple[_Range, torch.Tensor]] = []
         super().__init__(self._file, protocol=5, buffer_callback=self._beside)
         self.dispatch_table = {**copyreg.dispatch_table, torch.Tensor: self._reduced}
 
@@ -223,9 +307,16 @@ class _Pickler(pickle.Pickler):
                 "on it in the data set or in collate_fn."
             )
         plain = tensor.device.type == "cpu" and tensor.layout is torch.strided
-        if not plain or tensor.is_quantized or tensor.is_conj() or tensor.is_neg():
+        is_odd = tensor.is_quantized or tensor.is_nested
+        if not plain or is_odd or tensor.is_conj() or tensor.is_neg():
             return tensor.__reduce_ex__(5)
         dense = tensor.detach()
+        if tensor.numel():
+            lies = _Range.of(dense)
+            self.lies.append((lies, dense))
+            for each in self._shared:
+                if each.memory == lies.memory and each.begin <= lies.begin < each.end:
+                    return self._reduced_within(each, dense, grad=tensor.requires_grad)
         if not dense.is_contiguous():
             dense = dense.clone()  # keeps strides such as those of channels_last
         flat = dense.as_strided((dense.numel(),), (1,))
@@ -233,6 +324,19 @@ class _Pickler(pickle.Pickler):
         name = str(tensor.dtype).removeprefix("torch.")
         form = TensorForm(name, tuple(dense.shape), dense.stride(), tensor.requires_grad)
         return _tensor, (len(self.tensors) - 1, form)
+
+    def _reduced_within(self, memory: _Range, tensor: torch.Tensor, *, grad: bool) -> Any:
+        """A tensor by its place in memory that others lie in too."""
+        import torch
+
+        if memory not in self._places:
+            self._places[memory] = len(self.tensors)
+            whole = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
+            self.tensors.append(whole[memory.begin : memory.end].numpy())
+        at = tensor.storage_offset() * tensor.itemsize - memory.begin
+        name = str(tensor.dtype).removeprefix("torch.")
+        form = TensorForm(name, tuple(tensor.shape), tensor.stride(), grad, at)
+        return _tensor, (self._places[memory], form)
 
 
 class _Unpickler(pickle.Unpickler):

@@ -16,12 +16,19 @@ import numpy as np
 
 from batchcast.arena import Columns
 from batchcast.batch import Maker, Taken
+from batchcast.errors import StreamError
 from batchcast.ledger import Ledger, ledger_of
 from batchcast.messages import ENDS, GAP, ZERO_COPY, Kind, Message
 from batchcast.packing import Bytes
 from batchcast.reader_connection import ReaderConnection
 from batchcast.slots import Numbers
 from batchcast.window import SKIPPED, held
+
+FEW = 4
+"""Batches that come together where they are so light that a reader need not be woken for them."""
+
+NAPS = 0.016
+"""Seconds in which so many must come, and after which a reader has itself woken up after all."""
 
 
 @dataclass(slots=True)
@@ -68,6 +75,8 @@ class BatchPiece:
         """How many numbers go by until so many samples have."""
         if count >= self.samples:
             return len(self.slots)
+        if self.samples == len(self.slots):
+            return count
         return int(np.flatnonzero(self.slots != SKIPPED)[count - 1]) + 1
 
 
@@ -111,6 +120,7 @@ class PrefetchBuffer:
         self._aside = self._ready = self._passed = 0
         self._ids: list[Numbers] = []
         self._need = 0
+        self._is_light = False
 
     @property
     def at_hand(self) -> int:
@@ -141,10 +151,18 @@ class PrefetchBuffer:
     def _take_in(self) -> None:
         """Wait for what was asked for; fewer samples come only where the slots do not suffice."""
         asked = monotonic()
-        message = self._line.answer(Kind.GRANT)
-        self.waited += monotonic() - asked
+        if self._is_light:
+            self._line.nap(NAPS)
+        try:
+            message = self._line.answer(Kind.GRANT)
+        except StreamError:
+            self._need = 0  # who goes on after an error asks, and is told, again
+            raise
+        waited = monotonic() - asked
+        self.waited += waited
         need, self._need = self._need, 0
         piece = BatchPiece.of(message, slots=self._columns.slots)
+        self._is_light = piece.samples >= FEW * need and waited < NAPS
         self._pieces.append(piece)
         self._ready += piece.samples
         self.at_end = bool(message.second & ENDS)

@@ -9,6 +9,7 @@ from typing import Any
 
 from batchcast.admission import Asked
 from batchcast.batch import Maker, Plain, Single, WholeBatch
+from batchcast.elsewhere import LooksLikeALoader
 from batchcast.errors import (
     LedgerMismatch,
     ProducerLost,
@@ -22,7 +23,7 @@ from batchcast.heap import learn_size_of
 from batchcast.layout import Layout
 from batchcast.ledger import Ledger
 from batchcast.messages import VERSION, Kind
-from batchcast.order import number_of, seed_of, sow
+from batchcast.order import draw_numbers, number_of, seed_of, sow
 from batchcast.packing import size_at
 from batchcast.prefetch_buffer import PrefetchBuffer
 from batchcast.reader_connection import ReaderConnection, lined_up
@@ -35,8 +36,11 @@ together, and asking for every batch alone would cost as much as a light batch."
 BOOKED = 4096
 """Samples whose ids are entered into the books at once."""
 
+END = object()
+"""What stands for a batch where an epoch has no more: a batch may be anything, `None` too."""
 
-class Reader:
+
+class Reader(LooksLikeALoader):
     """Batches of a shared stream, as a DataLoader gives them; every `for` loop is an epoch.
 
     A loop that is left early has had its epoch: the next one begins the next. Only a first batch
@@ -56,6 +60,8 @@ class Reader:
         self._counts = {"samples": 0, "batches": 0, "copies": 0, "dropped": 0, "skipped": 0}
         self._waited = 0.0
         self._loop = 0
+        self._sought: tuple[int, int] | None = None
+        self._closes = False
         self._line = lined_up(asked, state=state, patience=asked.patience)
         try:
             self._enter(self._line)
@@ -77,13 +83,12 @@ class Reader:
 
     def _draw(self) -> None:
         """Draw what a private loader draws, so that a training draws on as it does over that."""
-        import torch
-
-        for _ in range(self._draws[min(self._loop, 1)]):
-            torch.empty((), dtype=torch.int64).random_()
+        draw_numbers(self._draws[min(self._loop, 1)])
 
     def _begin_loop(self) -> None:
         """End what the loop before has left, or have its only batch come again."""
+        if self._sought is not None:
+            self._arrive()  # it was interrupted on its way
         if self.position and not self._next_size():
             self._close_epoch()  # the loop was left after its last batch
         elif self._given == 1 and self._supply.again is not None:
@@ -105,6 +110,11 @@ class Reader:
         assert self.batch_size is not None
         whole, rest = divmod(self._samples, self.batch_size)
         return whole + int(rest > 0 and not self._asked.drop_last)
+
+    def _comes(self) -> int:
+        """The epoch that the next loop gives."""
+        peeked = self._given == 1 and self._supply.again is not None
+        return self.epoch + int(self._given > 0 and not peeked)
 
     def __enter__(self) -> Reader:
         return self
@@ -164,17 +174,26 @@ class Reader:
 
     def _go_to(self, epoch: int, position: int) -> None:
         """Go on at another place of the stream."""
+        if self._sought is not None:
+            self._arrive()
+        self._supply.give_back()
+        self._line.say(Kind.SEEK, self._supply.released(), first=epoch, second=position)
+        self._sought = (epoch, position)
+        self._arrive()
+
+    def _arrive(self) -> None:
+        """Wait until the conductor is where it was asked to go on; Ctrl-C may come meanwhile."""
         supply = self._supply
-        supply.give_back()
-        self._line.say(Kind.SEEK, supply.released(), first=epoch, second=position)
+        assert self._sought is not None
         try:
             while (message := self._line.answer(Kind.SEEK, Kind.GRANT)).kind is Kind.GRANT:
                 supply.add(message.slots(self._columns.slots, skips=True))
         except StreamError:
+            self._sought = None
             self.close()
             raise
         self._line.say(Kind.RELEASE, supply.released())
-        self._begin_at(epoch, position)
+        self._begin_at(*self._sought)
 
     def stats(self) -> dict[str, Any]:
         """What this reader got and how long it waited, in samples, batches and seconds."""
@@ -183,8 +202,8 @@ class Reader:
 
     # One batch.
 
-    def next_batch(self, loop: int) -> Any | None:
-        """The next batch of this epoch, or nothing at its end, which is then closed."""
+    def next_batch(self, loop: int) -> Any:
+        """The next batch of this epoch, or `END` at its end, which is then closed."""
         if loop != self._loop:
             raise StreamError(
                 "Another loop over this reader has begun, so this one cannot go on: a reader is in "
@@ -197,7 +216,7 @@ class Reader:
         count = self._next_size()
         if not count:
             self._close_epoch()
-            return None
+            return END
         try:
             batch = self._supply.batch(count, remember=not self._given)
         finally:
@@ -255,7 +274,9 @@ class Reader:
         self._supply.leave_rest()
         self.position += self._supply.passed()
         self._enter_books()
-        self._line.say(Kind.LEDGER, self._supply.released(), first=self.epoch)
+        if not self._closes:  # else it was interrupted, and the answer is still to come
+            self._line.say(Kind.LEDGER, self._supply.released(), first=self.epoch)
+            self._closes = True
         try:
             message = self._line.answer(Kind.ENDED)
         except ProducerLost:
@@ -289,7 +310,7 @@ class Reader:
         learn_size_of((self.batch_size or 1) * layout.sample_bytes)
         self._about, self._seed = welcome.about, welcome.seed
         self._samples, self._epochs = welcome.samples, welcome.epochs
-        self._batches, self._draws = welcome.batches, welcome.draws
+        self._batches, self._draws, self._told = welcome.batches, welcome.draws, welcome.told
         lends = self._asked.lend
         maker = self._maker(layout, pinned=self._asked.pins(welcome.pinned))
         self._supply = PrefetchBuffer(self._line, self._columns, maker, lends=lends)
@@ -320,7 +341,8 @@ class Reader:
         self._began_at = position
         self._ledger = Ledger()
         self._unbooked = self._given = 0
-        self._repeats = False
+        self._repeats = self._closes = False
+        self._sought = None
         self._supply.begin()
 
     def _attach_again(self) -> None:
@@ -352,8 +374,8 @@ class _Epoch:
         return self
 
     def __next__(self) -> Any:
-        batch = None if self._reader is None else self._reader.next_batch(self._loop)
-        if batch is None:
+        batch = END if self._reader is None else self._reader.next_batch(self._loop)
+        if batch is END:
             self._reader = None
             raise StopIteration
         return batch

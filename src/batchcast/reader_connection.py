@@ -11,6 +11,7 @@ from batchcast.admission import Asked
 from batchcast.errors import ProducerLost, StreamGarbled, from_text
 from batchcast.forkserver.client import closed_after_fork
 from batchcast.greetings import Hello, Welcome
+from batchcast.listening import nap
 from batchcast.messages import TO_READER, VERSION, Kind, Message, receive, send, send_json
 
 
@@ -74,6 +75,10 @@ class ReaderConnection:
         if message.kind not in kinds:
             raise StreamGarbled(f"A reader of '{self._name}' was told {message.kind.name}.")
         return message
+
+    def nap(self, longest: float) -> None:
+        """Sleep until something has come, or for so many seconds."""
+        nap(self._peer, longest)
 
     def close(self) -> None:
         """Hang up."""

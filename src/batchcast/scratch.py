@@ -1,22 +1,43 @@
 """A folder for the sockets of a loader's own workers, which they leave behind when killed.
 
-Whoever shares the stream makes it, and the process that sees the stream's processes end removes it.
+Whoever shares the stream names it, the stream's first process makes it, and the process that sees
+that one end removes it. So nothing is left of whoever is killed before its stream runs.
 """
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from secrets import token_urlsafe
 from shutil import rmtree
 from time import sleep
+
+from batchcast.errors import ArgumentError
 
 _TRIES, _PAUSE = 20, 0.01
 """How often a folder is removed, and seconds in between."""
 
 
 def scratch() -> str:
-    """A new folder."""
-    return tempfile.mkdtemp(prefix="batchcast-")
+    """The name of a new folder."""
+    return str(Path(tempfile.gettempdir()) / f"batchcast-{token_urlsafe(6)}")
+
+
+def make(folder: str | None) -> None:
+    """Make the folder, if there is to be one, for this user alone.
+
+    Raises:
+        ArgumentError: it cannot be made there.
+    """
+    if folder is None:
+        return
+    try:
+        Path(folder).mkdir(mode=0o700)
+    except OSError as error:
+        raise ArgumentError(
+            f"{folder} cannot be made, for the sockets of the loader's workers: {error.strerror}. "
+            "Make room there, or set TMPDIR to a folder that has some."
+        ) from error
 
 
 def use(folder: str | None) -> None:

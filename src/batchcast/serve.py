@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from batchcast.addresses import clear
 from batchcast.conductor import Conductor
@@ -14,7 +14,7 @@ from batchcast.forkserver.parcel import Parcel
 from batchcast.messages import Kind, send
 from batchcast.niceness import renice
 from batchcast.order import Order
-from batchcast.scratch import remove
+from batchcast.scratch import make, remove
 from batchcast.settings import Settings
 from batchcast.source import Source
 from batchcast.zygote import Making
@@ -32,6 +32,7 @@ class SourceFacts:
         batches: of an epoch, where the loader tells.
         pinned: whether the loader pinned its batches.
         draws: numbers that a private loader draws when its first loop begins, and each later one.
+        told: what the attributes of a loader tell.
     """
 
     samples: int | None
@@ -41,6 +42,7 @@ class SourceFacts:
     batches: int | None
     pinned: bool
     draws: tuple[int, int] = (0, 0)
+    told: Mapping[str, int] = field(default_factory=dict)
 
 
 def facts_of(source: Source) -> SourceFacts:
@@ -53,6 +55,7 @@ def facts_of(source: Source) -> SourceFacts:
         batches=source.batches,
         pinned=source.pinned,
         draws=source.draws,
+        told=source.told,
     )
 
 
@@ -87,6 +90,7 @@ def serve(serving: Serving, descriptors: Sequence[int]) -> None:
     os.sched_setaffinity(0, serving.cores)
     try:
         renice(settings.nice)
+        make(serving.folder)
     except BatchcastError as error:
         send(owner, Kind.REFUSED, as_text(error))
         return

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import inf
 
 from batchcast.addresses import checked_name
@@ -30,6 +31,7 @@ class Settings:
         batches: of an epoch, where the loader tells.
         pinned: whether the loader pinned its batches.
         draws: numbers that a private loader draws when its first loop begins, and each later one.
+        told: what the attributes of a loader tell.
         nice: added to the niceness of the stream's processes.
     """
 
@@ -46,6 +48,7 @@ class Settings:
     batches: int | None = None
     pinned: bool = False
     draws: tuple[int, int] = (0, 0)
+    told: Mapping[str, int] = field(default_factory=dict)
     nice: int = 0
 
     def __post_init__(self) -> None:

@@ -10,12 +10,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sized
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass, field
 from mmap import PAGESIZE
 from typing import Any
 
+from batchcast.elsewhere import NUMBERS, PARTS, wants_epoch
 from batchcast.errors import ArgumentError
+from batchcast.order import generators_kept, numbers_drawn
 
 Transform = Callable[[Any], Any]
 
@@ -24,9 +26,10 @@ YIELDS = ("samples", "batches", "stacks")
 which every field holds its samples along its first dimension, so that they can be cut."""
 
 SAY = (
-    "Say it: share(..., yields='samples') where every item is one sample, 'batches' where it is a "
-    "batch that readers get as it is, 'stacks' where it is a batch whose fields hold the samples "
-    "along their first dimension, so that readers may cut batches of other sizes."
+    "Say it: share(..., yields='batches') gives readers every item as it is, as a loop over it "
+    "does; 'samples' says that every item is one sample, of which readers make batches; 'stacks', "
+    "that it is a batch whose fields hold the samples along their first dimension, so that readers "
+    "may cut batches of other sizes."
 )
 
 
@@ -46,8 +49,9 @@ class Source:
         batches: of an epoch, where the loader tells.
         pinned: whether the loader was to give batches in pinned memory.
         slot: bytes of a slot of the arena for batches that are handed on whole.
-        draws: numbers that a private loader draws from PyTorch's generator when a loop over it
-            begins: the first loop, every later one.
+        draws: numbers of 32 bits that a private loader draws from PyTorch's generator when a loop
+            over it begins: the first loop, every later one.
+        told: what its attributes tell to who looks at a loader, numbers all.
     """
 
     samples_of: Any | None
@@ -62,6 +66,7 @@ class Source:
     pinned: bool = False
     slot: int = 1 << 16
     draws: tuple[int, int] = (0, 0)
+    told: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def samples(self) -> int | None:
@@ -152,27 +157,57 @@ def _iterable(
         yields=kind.yields,
         whole=kind.whole,
         batch=kind.batch,
-        batches=_length(source) if kind.yields != "samples" else None,
+        batches=length_of(source) if kind.yields != "samples" else None,
         pinned=bool(getattr(source, "pin_memory", False)),
         draws=_draws(source),
+        told=_told(source),
     )
+
+
+SEED = 2
+"""Numbers of 32 bits in a seed that PyTorch draws."""
+
+
+def _told(source: Any) -> Mapping[str, int]:
+    """Lengths and numbers of a loader, and which of its parts want to be told of epochs."""
+    from torch.utils.data import DataLoader
+
+    if not isinstance(source, DataLoader):
+        return {}
+    parts = {name: getattr(source, name) if name else source for name in PARTS}
+    lengths = {name: length_of(part) for name, part in parts.items() if name and part is not None}
+    numbers = {name: getattr(source, name) for name in ("drop_last", *NUMBERS)}
+    wants = {wants_epoch(name): hasattr(part, "set_epoch") for name, part in parts.items()}
+    told = {**lengths, **numbers, **wants}
+    return {name: int(value) for name, value in told.items() if value is not None}
 
 
 def _draws(source: Any) -> tuple[int, int]:
     """What a loop over an iterable draws before its first batch, the first loop and a later one.
 
-    A loader draws a seed for its workers, unless it keeps them, and a sampler that shuffles one for
-    itself, unless it has a generator of its own.
+    A loader draws a seed for its workers, unless it keeps them, and a sampler of PyTorch's what it
+    orders by, unless it has a generator of its own. What other samplers draw is not known.
     """
-    from torch.utils.data import DataLoader, IterableDataset, RandomSampler
+    from torch.utils.data import DataLoader, IterableDataset
 
     if not isinstance(source, DataLoader):
-        return (1, 1) if isinstance(source, IterableDataset) else (0, 0)
-    sampler = getattr(source, "sampler", None)
-    shuffles = isinstance(sampler, RandomSampler) and sampler.generator is None
-    seeds = int(source.generator is None)
+        return (SEED, SEED) if isinstance(source, IterableDataset) else (0, 0)
+    batches = getattr(source, "batch_sampler", None)
+    orders = _drawn_by(getattr(batches, "sampler", source.sampler))
+    seeds = SEED if source.generator is None else 0
     keeps = source.num_workers > 0 and source.persistent_workers
-    return seeds + shuffles, (0 if keeps else seeds) + shuffles
+    return seeds + orders, (0 if keeps else seeds) + orders
+
+
+def _drawn_by(sampler: Any) -> int:
+    """Numbers that one of PyTorch's samplers draws for an order, as its own beginning tells."""
+    from torch.utils.data import RandomSampler, SubsetRandomSampler, WeightedRandomSampler
+
+    known = (RandomSampler, SubsetRandomSampler, WeightedRandomSampler)
+    if type(sampler) not in known or sampler.generator is not None:
+        return 0
+    with generators_kept():
+        return numbers_drawn(lambda: next(iter(sampler), None))
 
 
 def _loader(source: Any, yields: str | None) -> _Loader:
@@ -211,9 +246,18 @@ def _data_loader(loader: Any, yields: str | None) -> _Loader:
             "data set, or give the DataLoader batch_size=None."
         )
     if yields is not None:
-        return _said(yields, loader.batch_size)
+        return _said(yields, _batch(loader))
     whole = _uncuttable(loader)
-    return _Loader("batches" if whole else "stacks", whole, loader.batch_size)
+    return _Loader("batches" if whole else "stacks", whole, _batch(loader))
+
+
+def _batch(loader: Any) -> int | None:
+    """Samples of a batch: a loader that is given PyTorch's own batch sampler leaves it to that."""
+    from torch.utils.data import BatchSampler
+
+    sampler = loader.batch_sampler
+    size: int | None = (sampler if type(sampler) is BatchSampler else loader).batch_size
+    return size
 
 
 def _uncuttable(loader: Any) -> str:
@@ -241,8 +285,9 @@ def _is_data_set(source: Any) -> bool:
     return hasattr(source, "__getitem__") and isinstance(source, Sized)
 
 
-def _length(source: Any) -> int | None:
+def length_of(source: Any) -> int | None:
+    """What an object tells as its length; nothing where it has none."""
     try:
         return len(source)
-    except TypeError:
+    except (TypeError, NotImplementedError):
         return None

@@ -12,7 +12,14 @@ from types import TracebackType
 from typing import Any
 
 from batchcast.addresses import listen
-from batchcast.errors import ArgumentError, BatchcastError, ProducerLost, from_text, require_torch
+from batchcast.errors import (
+    ArgumentError,
+    BatchcastError,
+    ProducerLost,
+    from_text,
+    require_linux,
+    require_torch,
+)
 from batchcast.forkserver.client import Process, closed_after_fork, start
 from batchcast.forkserver.parcel import Parcel, packed
 from batchcast.messages import TO_OWNER, Kind, Message, receive, send
@@ -20,7 +27,7 @@ from batchcast.scratch import remove, scratch
 from batchcast.serve import Serving, SourceFacts, clear_away, facts_of, serve
 from batchcast.settings import Settings
 from batchcast.size import byte_count
-from batchcast.source import Given, Transform, source_of
+from batchcast.source import SEED, Given, Transform, source_of
 
 MEMORY = "128 MiB"
 """Of the arena, where nothing else is asked for: some batches of pictures for each of a few
@@ -87,7 +94,9 @@ def share(
         StreamTaken: a stream of that name runs already.
         SampleFailed: the first samples could not be prepared.
         MissingPackage: PyTorch is not installed.
+        OtherSystem: this is not Linux.
     """
+    require_linux(what="share(...)")
     require_torch(what="share(...)")
     prepared = source_of(source, shared=shared, seed=seed, longest=longest, yields=yields)
     return serve_source(
@@ -158,7 +167,8 @@ def serve_source(
         batch=facts.batch,
         batches=facts.batches,
         pinned=facts.pinned,
-        draws=facts.draws if facts.is_fed else (1 + shuffles, 1 + shuffles),
+        draws=facts.draws if facts.is_fed else (SEED * (1 + shuffles),) * 2,
+        told=facts.told,
         nice=nice,
     )
     return Stream(settings, origin, facts)

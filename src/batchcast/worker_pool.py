@@ -21,7 +21,7 @@ from batchcast.zygote import Making, Running, Zygote
 AHEAD = 2
 """Tasks that a worker has at a time: one in work, one to go on with."""
 
-FIRST, MOST = 8, 256
+FIRST, MOST = 8, 2048
 """Samples of a task: of the first ones, and at most."""
 
 LASTS = 0.05

@@ -46,6 +46,17 @@ class Of(data.Dataset):
         return self.sample(index)
 
 
+class Shrinking(data.IterableDataset):
+    """Fewer samples every time that it is gone through."""
+
+    def __init__(self):
+        self.count = 13
+
+    def __iter__(self):
+        self.count -= 3
+        return iter(range(self.count))
+
+
 class Stream(data.IterableDataset):
     """Samples one after the other, dealt out among a loader's workers."""
 

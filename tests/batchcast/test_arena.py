@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.batchcast import corpus
 from tests.needs import needs
 
 from batchcast.arena import MOST, Columns, arena_bytes, available_memory, make_arena, slots_within
@@ -95,3 +96,40 @@ def test_an_arena_that_a_process_may_not_map_is_told_with_what_to_raise(monkeypa
     monkeypatch.setattr("batchcast.arena._Map", refused)
     with pytest.raises(StreamError, match="ulimit -v"):
         columns_for(torch.zeros(3))
+
+
+@pytest.mark.parametrize("sample", [*corpus.STACKED, *corpus.STRANGE, *corpus.LOOSE])
+def test_many_samples_are_stored_like_each(sample):
+    samples = [sample(index) for index in range(9)]
+    form = layout_of(samples, most=None)
+    stored = []
+    for together in (False, True):
+        descriptor = make_arena(form, 12)
+        columns = Columns(descriptor, form, slots=12, writable=True)
+        os.close(descriptor)
+        slots, ids = np.array([9, 10, 11, 0, 1, 2, 3, 4, 5]), np.arange(9) * 7
+        if together:
+            columns.write_many(slots, samples, first=40, ids=ids)
+        else:
+            for number, (slot, each) in enumerate(zip(slots, samples, strict=True)):
+                columns.write(slot, each, number=40 + number, sample_id=7 * number)
+        stored.append([part.tobytes() for slot in range(12) for part in columns.record(slot)])
+    assert stored[0] == stored[1]
+
+
+def test_many_samples_of_which_one_is_another_s_kind_are_refused():
+    columns = columns_for((torch.zeros(3), 1), slots=8)
+    slots, ids = np.arange(4), np.arange(4)
+    good = (torch.zeros(3), 1)
+    for bad in (
+        (torch.zeros(4), 1),
+        (torch.zeros(3, dtype=torch.float64), 1),
+        (torch.zeros(3), 1.0),
+        (torch.zeros(3), 1 << 70),
+        (torch.zeros(3, requires_grad=True), 1),
+        (torch.zeros(3), 1, 2),
+        [torch.zeros(3)],
+        {"a": 1},
+    ):
+        with pytest.raises((SampleFailed, ValueError)):
+            columns.write_many(slots, [good, good, bad, good], first=0, ids=ids)

@@ -82,6 +82,18 @@ def hangs_once(hung, index):
     return torch.full((3,), float(index)), index
 
 
+@pytest.mark.parametrize("source", [Numbers(120), loader_of(120, 10)])
+def test_a_reader_that_comes_when_all_have_left_and_the_workers_have_died_gets_all(source):
+    with shared(source, memory=SMALL) as stream:
+        with attach(stream.name, batch_size=10) as loader:
+            assert sorted(flat(ids_of(loader))) == ALL
+        for pid in workers_of(stream):
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: stream.stats()["restarts"])
+        with attach(stream.name, batch_size=10, start="next") as loader:
+            assert sorted(flat(ids_of(loader))) == ALL
+
+
 def test_a_worker_that_hangs_can_be_killed_and_its_samples_come(tmp_path):
     hung = tmp_path / "hung"
     with (

@@ -45,8 +45,8 @@ def same(sample):
     return sample
 
 
-@pytest.mark.parametrize(("transform", "seconds"), [(None, 0.0), (same, 60.0)])
-def test_workers_tell_what_they_spent_on_each_stage(ticks, transform, seconds):
+@pytest.mark.parametrize("transform", [None, same])
+def test_workers_tell_what_they_spent_on_each_stage(ticks, transform):
     with (
         shared(Numbers(30), epochs=2, shared=transform) as stream,
         attach(stream.name, batch_size=10, model="a") as loader,
@@ -55,7 +55,8 @@ def test_workers_tell_what_they_spent_on_each_stage(ticks, transform, seconds):
             ids_of(loader)
         told = stream.stats()
     spent = told["worker_seconds"]
-    assert (spent["read"], spent["transform"], spent["store"]) == (60.0, seconds, 60.0)
+    assert 2 <= spent["read"] == spent["store"]  # once for all that are read together
+    assert spent["transform"] == (spent["read"] if transform else 0.0)
     assert 2 <= spent["cpu"] <= 60  # once a task
     assert spent["cpu"] == int(spent["cpu"])
     assert (told["prepared"], told["workers"], told["restarts"]) == (60, 1, 0)

@@ -23,6 +23,7 @@ from batchcast.errors import StreamError, StreamGarbled
 from batchcast.greetings import Hello, Welcome, layout_from
 from batchcast.layout import layout_of
 from batchcast.messages import (
+    FROM_CHILD,
     FROM_READER,
     TO_READER,
     VERSION,
@@ -45,6 +46,7 @@ WELCOME = Welcome(
     batch=None,
     batches=None,
     draws=(1, 2),
+    told={"dataset": 8},
     pinned=False,
     epoch=0,
     position=0,
@@ -108,6 +110,8 @@ WRONG = {
     "a place of another kind": ({"epoch": "0"}, arena),
     "no layout": ({"layout": None}, arena),
     "facts that are none": ({"about": [1]}, arena),
+    "what is told is no number": ({"told": {"dataset": "x"}}, arena),
+    "draws without end": ({"draws": [1 << 40, 0]}, arena),
 }
 
 
@@ -248,3 +252,14 @@ def test_a_field_is_as_large_as_a_process_can_address_at_most(shape, fits):
     else:
         with pytest.raises(StreamGarbled):
             layout_from(told)
+
+
+def test_what_was_sent_before_hanging_up_is_heard_though_something_was_left_unread():
+    here, there = socket.socketpair(type=socket.SOCK_SEQPACKET)
+    with here:
+        send(here, Kind.SLOTS)
+        send(there, Kind.NEED, first=7)
+        send(there, Kind.OVER, first=1, second=9)
+        there.close()
+        heard = [receive(here, FROM_CHILD) for _ in range(3)]
+    assert [message and message.kind for message in heard] == [Kind.NEED, Kind.OVER, None]

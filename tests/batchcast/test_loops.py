@@ -8,7 +8,8 @@ from tests.batchcast.at_work import alone, together
 from tests.batchcast.corpus import COUNT, Of, Sized, Stream, same
 from tests.needs import needs
 
-from batchcast.errors import StreamError, StreamOver
+from batchcast.errors import SampleFailed, StreamError, StreamOver
+from batchcast.messages import Kind
 
 torch = needs("torch")
 pytestmark = pytest.mark.usefixtures("in_threads")
@@ -169,3 +170,64 @@ def test_what_every_reader_left_is_not_prepared(source):
         assert one[1].tolist() == two[1][:4].tolist()
         assert sum(stream.stats()["worker_seconds"].values()) < 1
         assert stream.stats()["prepared"] < 1500
+
+
+def nothing(samples):
+    """A batch that is nothing every now and then."""
+    return None if samples[0][1] % 8 else samples
+
+
+def test_a_batch_may_be_nothing():
+    def private():
+        return DataLoader(Of(corpus.image), 4, collate_fn=nothing)
+
+    with alone(private(), None, epochs=2) as loader:
+        assert same([list(loader), list(loader)], [list(private())] * 2)
+
+
+def fails(index):
+    if index == 9:
+        raise ValueError(index)
+    return index
+
+
+def test_who_goes_on_after_an_error_is_told_again():
+    with alone(DataLoader(Of(fails), batch_size=4), None, epochs=2) as loader:
+        loop = iter(loader)
+        with pytest.raises(SampleFailed, match="ValueError: 9"):
+            list(loop)
+        for _ in range(3):
+            with pytest.raises(SampleFailed, match="ValueError: 9"):
+                next(loop)
+
+
+def goes_on(loader, *, leaves):
+    """Epochs without an end, each to its own or left early."""
+    while True:
+        for place, _ in enumerate(loader):
+            if leaves and place == 3:
+                break
+
+
+@pytest.mark.parametrize("kind", [Kind.GRANT, Kind.ENDED, Kind.SEEK])
+def test_who_goes_on_after_ctrl_c_gets_whole_epochs(kind, monkeypatch):
+    with alone(loaded(), None, memory="40 KiB") as loader:
+        answer, interrupted = loader._line.answer, []
+
+        def interrupts(*kinds):
+            if kind in kinds and loader._given > 2 and not interrupted:
+                interrupted.append(kind)
+                raise KeyboardInterrupt
+            return answer(*kinds)
+
+        monkeypatch.setattr(loader._line, "answer", interrupts)
+        with pytest.raises(KeyboardInterrupt):
+            goes_on(loader, leaves=kind is Kind.SEEK)
+        assert interrupted == [kind]
+        for _ in range(2):
+            assert same(list(loader), list(loaded()))
+
+
+def test_epochs_of_a_loader_without_length_may_have_any():
+    with alone(DataLoader(corpus.Shrinking(), batch_size=3), None, epochs=2) as loader:
+        assert [len(list(loader)), len(list(loader))] == [4, 3]

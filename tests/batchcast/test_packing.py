@@ -10,7 +10,7 @@ from tests.batchcast.corpus import same
 from tests.needs import needs
 
 from batchcast.errors import SampleFailed
-from batchcast.packing import pack, size_at, unpack
+from batchcast.packing import lent_tensor, pack, size_at, unpack
 
 torch = needs("torch")
 
@@ -84,3 +84,48 @@ def test_what_does_not_pickle_is_told():
     with pytest.raises(SampleFailed, match=r"Call detach\(\)"):
         pack([torch.ones(3, requires_grad=True) * 2])
     assert pickle.loads(pickle.dumps(FORMS["plain"])).equal(unpack(stored(FORMS["plain"])))
+
+
+def rows():
+    """A tensor, some of its rows and columns, its bytes, and what lies beside it in no memory."""
+    table = torch.arange(12.0).reshape(3, 4)
+    return [table, table[1:], table.t(), table.view(torch.uint8), table[2], torch.ones(12)]
+
+
+def lent(buffer, form):
+    return lent_tensor(buffer, form)
+
+
+@pytest.mark.parametrize("tensor", [None, lent])
+def test_tensors_that_lay_in_one_memory_do_so_again(tensor):
+    found = unpack(stored(rows()), tensor=tensor)
+    assert same(found, rows())
+    found[1].zero_()
+    found[2][0] = 7
+    expected = rows()
+    expected[1].zero_()
+    expected[2][0] = 7
+    assert same(found, expected)
+    assert not any(each._is_view() for each in found[:5])
+    assert same(found[5], torch.ones(12))
+
+
+def test_columns_of_a_large_table_are_carried_without_it():
+    table = torch.zeros(1000, 100)
+    assert pack([table[:, 3], table[:, 5]]).size < 20_000
+    assert pack([table[:10], table[10:20]]).size < 20_000
+    assert pack([table, table[:, 3]]).size < 500_000
+
+
+def test_numbers_of_other_sizes_in_one_memory_begin_where_they_may():
+    memory = torch.arange(64, dtype=torch.uint8)
+    value = [memory[3:], memory[8:24].view(torch.float64), memory[4:12].view(torch.int32)]
+    assert same(unpack(stored(value)), value)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
+def test_nested_tensors_come_back():
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.arange(3.0)])
+    found = unpack(stored([nested]))[0]
+    assert found.is_nested
+    assert same(list(found.unbind()), list(nested.unbind()))

@@ -24,13 +24,16 @@ FURTHER = {
 }
 """Packages that a script needs beyond PyTorch and Pillow; it is skipped where one is missing."""
 
+SEVERAL = ("samplers", "kinds", "loops")
+"""Scripts that `members.py` runs, each with many loaders at once."""
+
 MEMBERS = ("image_folder", "iterable", "nested", "mixup", *FURTHER)
 """Scripts that `members.py` runs, each with one loader."""
 
 TOLD = {"web_dataset": {"yields": "batches"}}
 """What a script has to say to `share`, beyond its loader."""
 
-ALONE = ("early_stopping", "resumed")
+ALONE = ("early_stopping", "resumed", "leaving")
 
 
 @pytest.fixture(autouse=True)
@@ -39,12 +42,17 @@ def among_the_scripts(monkeypatch):
     threads = torch.get_num_threads()
     yield
     torch.set_num_threads(threads)
-    for name in ("members", *MEMBERS, *ALONE):
+    for name in ("members", *MEMBERS, *SEVERAL, *ALONE):
         sys.modules.pop(name, None)
 
 
 def test_every_script_is_run():
-    assert {each.stem for each in SCRIPTS.glob("*.py")} == {"members", *MEMBERS, *ALONE}
+    assert {each.stem for each in SCRIPTS.glob("*.py")} == {
+        "members",
+        *MEMBERS,
+        *SEVERAL,
+        *ALONE,
+    }
 
 
 @pytest.mark.parametrize("name", MEMBERS)
@@ -56,6 +64,26 @@ def test_members_over_a_stream_come_to_what_one_with_its_own_loader_comes_to(nam
     private = script.train(script.loader())
     assert private
     assert members.trained(script.train, script.loader(), **TOLD.get(name, {})) == [private] * 2
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+def test_members_over_many_streams_come_to_what_one_with_its_own_loaders_comes_to(name):
+    members, script = map(importlib.import_module, ("members", name))
+    private = script.train(script.loaders())
+    epochs = getattr(script, "EPOCHS", members.EPOCHS)
+    assert members.trained(script.train, script.loaders(), epochs=epochs) == [private] * 2
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_members_go_on_when_others_leave_crash_or_are_slow():
+    script = importlib.import_module("leaving")
+    private = script.train(script.loader())
+    assert script.trained() == {
+        "plain": private,
+        "slow": private,
+        "early": private[: script.LEAVES],
+    }
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -7,7 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.needs import needs
 
-from batchcast.order import generators_kept, mixed, mixed_all, number_of, seed_of, sow
+from batchcast.order import (
+    Generators,
+    draw_numbers,
+    fingerprint,
+    generators_kept,
+    mixed,
+    mixed_all,
+    number_of,
+    numbers_drawn,
+    seed_of,
+    sow,
+)
 
 
 def test_mixing_zero_gives_the_first_number_of_splitmix64():
@@ -38,3 +49,55 @@ def test_draws_within_leave_no_trace():
         sow(2)
         assert draws() != want
     assert draws() == want
+
+
+def test_whatever_draws_is_counted_in_numbers_of_the_generator():
+    torch = needs("torch")
+    for count, draw in (
+        (0, lambda: None),
+        (2, lambda: torch.empty((), dtype=torch.int64).random_()),
+        (999, lambda: torch.randperm(1000)),
+        (624 * 4, lambda: torch.randperm(624 * 4 + 1)),
+        (200, lambda: torch.multinomial(torch.ones(100), 100, replacement=True)),
+    ):
+        sow(1)
+        draw()
+        wanted = torch.rand(3).tolist()
+        sow(1)
+        assert numbers_drawn(draw) == count
+        assert torch.rand(3).tolist() == wanted
+        sow(1)
+        draw_numbers(count)
+        assert torch.rand(3).tolist() == wanted
+
+
+def test_any_draw_changes_what_comes_next():
+    torch = needs("torch")
+    untouched = fingerprint(3)
+    for draw in (random.random, np.random.rand, lambda: torch.rand(1), lambda: None):
+        sow(3)
+        draw()
+        assert (fingerprint() == untouched) == (draw() is None)
+
+
+def test_generators_of_ones_own_draw_on_whoever_draws_between():
+    torch = needs("torch")
+
+    def drawn():
+        return (
+            random.gauss(0, 1),
+            float(np.random.randn()),  # noqa: NPY002 - keeps its second draw for later
+            float(torch.rand(())),
+        )
+
+    sow(3)
+    alone = [drawn() for _ in range(5)]
+    sow(3)
+    first, second = Generators(), Generators()
+    got = {id(each): [] for each in (first, second)}
+    for _ in range(5):
+        for each in (first, second):
+            with each.in_use():
+                got[id(each)].append(drawn())
+            drawn()
+    assert list(got.values()) == [alone, alone]

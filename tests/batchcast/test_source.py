@@ -1,5 +1,7 @@
 """What is shared is told apart as PyTorch does, or its owner is asked; advice that works."""
 
+from functools import partial
+
 import pytest
 from tests.batchcast import corpus
 from tests.batchcast.at_work import alone, shared
@@ -9,7 +11,6 @@ from tests.needs import needs
 
 from batchcast.attachment import attach
 from batchcast.errors import ArgumentError, SampleFailed, StreamError
-from batchcast.order import seed_of
 from batchcast.source import source_of
 from batchcast.stream import share
 
@@ -78,8 +79,8 @@ def test_a_source_is_what_its_type_or_its_owner_says(source, yields, found):
     ("source", "arguments", "says"),
     [
         (corpus.Made(), {}, "a Made, and nothing tells whether its items are samples or batches"),
-        (iter([1]), {}, r"yields='samples'\) where every item is one sample"),
-        (DataLoader(corpus.Batches(), batch_size=None), {}, "batch_size=None.*'batches' where"),
+        (iter([1]), {}, "'samples' says that every item is one sample"),
+        (DataLoader(corpus.Batches(), batch_size=None), {}, "batch_size=None.*yields='batches'"),
         (DataLoader(Of(corpus.image)), {"yields": "samples"}, "a DataLoader with a batch size"),
         (Of(corpus.image), {"yields": "batches"}, "a data set gives samples"),
         (Of(corpus.image), {"yields": "rows"}, "Allowed: samples, batches, stacks"),
@@ -198,10 +199,82 @@ def test_a_sampler_is_told_its_epoch():
         assert got[epoch] == list(placed)
 
 
-def test_an_order_depends_on_the_seed_of_the_loader_s_generator_too():
+def with_a_generator(**arguments):
+    """A loader whose order, and whose workers' draws, come from a generator of the user's."""
     generator = torch.Generator().manual_seed(5)
-    loader = DataLoader(Of(corpus.image), batch_size=4, shuffle=True, generator=generator)
-    got = orders(loader)
-    for epoch in range(2):
-        generator.manual_seed(seed_of(3, epoch, 5) >> 1)
-        assert got[epoch] == [n for _, y in loader for n in y.tolist()]
+    torch.rand(7, generator=generator)  # it was used before
+    arguments = {"shuffle": True, **arguments}
+    return DataLoader(Of(corpus.noisy), batch_size=4, generator=generator, **arguments)
+
+
+def weighted():
+    drawn = torch.Generator().manual_seed(2)
+    sampler = torch.utils.data.WeightedRandomSampler([1.0] * 23, 23, generator=drawn)
+    return DataLoader(Of(corpus.image), batch_size=4, sampler=sampler)
+
+
+def numbers_of(loader):
+    return [y.tolist() for _, y in loader]
+
+
+@pytest.mark.usefixtures("in_processes")
+@pytest.mark.parametrize(
+    "loader",
+    [
+        with_a_generator,
+        partial(with_a_generator, num_workers=2),
+        partial(with_a_generator, num_workers=1, persistent_workers=True),
+        weighted,
+    ],
+)
+def test_a_generator_of_the_user_s_orders_epochs_as_over_a_loader(loader):
+    private = loader()
+    wanted = [numbers_of(private) for _ in range(3)]
+    with alone(loader(), None, epochs=3) as reader:
+        assert [numbers_of(reader) for _ in range(2)] == wanted[:2]
+        state = reader.state_dict()
+    with alone(loader(), None, epochs=3, state=state) as reader:
+        assert numbers_of(reader) == wanted[2]
+
+
+@pytest.mark.usefixtures("in_processes")
+def test_what_workers_draw_comes_from_the_user_s_generator():
+    private = [x for x, _ in with_a_generator(num_workers=2)]
+    with alone(with_a_generator(num_workers=2), None, epochs=1) as reader:
+        assert corpus.same([x for x, _ in reader], private)
+
+
+def test_an_epoch_that_is_left_early_moves_the_order_on_by_a_whole_one():
+    private = with_a_generator()
+    wanted = [numbers_of(private) for _ in range(2)]
+    with alone(with_a_generator(), None, epochs=2, memory="34 KiB") as reader:
+        for _ in zip(range(3), reader, strict=False):
+            pass
+        assert numbers_of(reader) == wanted[1]
+
+
+DRAWING = {
+    "shuffle": {"shuffle": True},
+    "subset": {"sampler": torch.utils.data.SubsetRandomSampler(range(700))},
+    "weights": {"sampler": torch.utils.data.WeightedRandomSampler([1.0] * 9, 9)},
+    "batches": {
+        "batch_sampler": torch.utils.data.BatchSampler(
+            torch.utils.data.RandomSampler(range(9)), 4, drop_last=True
+        )
+    },
+    "nothing": {},
+}
+
+
+@pytest.mark.usefixtures("in_processes")
+@pytest.mark.parametrize("name", DRAWING)
+def test_a_reader_leaves_a_script_s_generator_where_a_loader_does(name):
+    def drawn(loader):
+        torch.manual_seed(3)
+        return [(sum(1 for _ in loader), torch.rand(2).tolist()) for _ in range(2)]
+
+    def loader():
+        return DataLoader(Of(corpus.image, 700), **DRAWING[name])
+
+    with alone(loader(), None, epochs=2) as reader:
+        assert drawn(reader) == drawn(loader())

@@ -1,9 +1,11 @@
 """Sharing: what may be shared, the same bytes however it is prepared, and clear errors."""
 
 import os
+import random
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from tests.batchcast.at_work import (
     Elsewhere,
@@ -30,6 +32,7 @@ from batchcast.errors import (
     StreamTaken,
     StreamVersion,
 )
+from batchcast.order import seed_of, sow
 from batchcast.stream import share
 
 torch = needs("torch")
@@ -37,10 +40,6 @@ torch = needs("torch")
 
 def noisy(sample):
     """A transform with draws of all three generators."""
-    import random
-
-    import numpy as np
-
     drawn = random.random() + np.random.rand()  # noqa: NPY002 - transforms use the old one too
     return sample[0] + torch.rand(3) + drawn, sample[1]
 
@@ -58,6 +57,36 @@ def test_bytes_are_the_same_for_1_2_and_4_workers():
 
 def scalar(index):
     return index
+
+
+class Together(torch.utils.data.Dataset):
+    """Samples that are read together only, and say with how many; some draw."""
+
+    def __init__(self, draws):
+        self.draws = draws
+
+    def __len__(self):
+        return 100
+
+    def __getitems__(self, indices):
+        assert indices
+        return [(torch.full((3,), n), draws(n) if n in self.draws else 0.0) for n in indices]
+
+
+def draws(index):
+    return random.random() + np.random.rand() + torch.rand(()).item() + index  # noqa: NPY002
+
+
+@pytest.mark.parametrize("drawing", [(), (57,), range(100)])
+def test_samples_that_are_read_together_draw_what_each_alone_would(drawing):
+    wanted = []
+    for index in range(100):
+        sow(seed_of(5, 0, index))
+        wanted.append(draws(index) if index in drawing else 0.0)
+    with alone(Together(drawing), 10, epochs=1, seed=5, shuffle=False, workers=2) as loader:
+        got = [(n, x) for numbers, xs in loader for n, x in zip(numbers, xs.tolist(), strict=True)]
+    assert [n.tolist() for n, _ in got] == [[index] * 3 for index in range(100)]
+    assert [x for _, x in got] == wanted
 
 
 @pytest.mark.usefixtures("in_threads")

@@ -20,6 +20,9 @@ from batchcast.stream import Stream, share
 WIDTH = 16
 """Numbers of a sample, all of which are its id."""
 
+LOOKED_AT = 20
+"""Batches that a reader keeps and looks at again with every new one; with the last, at all."""
+
 PATIENCE = 30.0
 """Seconds for which a stream that died is waited for."""
 
@@ -144,6 +147,11 @@ def _train(loader: Reader, plan: Plan, part: Part, *, path: Path, random: Random
             log(path, ids=ids, epoch=loader.epoch, state=loader.state_dict())
             kept.append((numbers, ids))
             time.sleep(random.uniform(0, 2 * part.pause))
-            assert all((x[:, 0].int().tolist() == y) and (x == x[:, :1]).all() for x, y in kept)
+            _check(random.sample(list(kept), min(len(kept), LOOKED_AT)))
             while len(kept) > part.keeps:
                 kept.popleft()
+        _check(list(kept))
+
+
+def _check(kept: list[tuple[Any, list[int]]]) -> None:
+    assert all((x[:, 0].int().tolist() == y) and (x == x[:, :1]).all() for x, y in kept)

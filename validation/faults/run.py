@@ -245,6 +245,8 @@ class Run:
             "conductor": self._lost,
             "owner": self._gone,
         }
+        if any(notice.role in {"conductor", "owner"} for notice in self.notices):
+            return  # whoever should notice it is dying too
         is_seen = seen[role](pid)
         facts = self._stats()
         if facts is None:

@@ -40,7 +40,7 @@ class Outcome:
         """Whether nothing went wrong."""
         slow = any(seconds > NOTICE for _, seconds in self.run.noticed)
         wrong = self.books.lost or self.books.doubled or self.books.wrong
-        ours = "foretrain/" in self.errors  # a loader's own workers say more when they are killed
+        ours = "/batchcast/" in self.errors  # a loader's own workers say more when they are killed
         return not (slow or wrong or self.run.problems or self.run.left or ours)
 
 

@@ -13,6 +13,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -73,10 +74,12 @@ def _live(
         run()
         code = 0
     except BaseException:
-        traceback.print_exc()
+        with suppress(OSError):
+            traceback.print_exc()
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for file in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # a full disk must not have it go on as its parent
+                file.flush()
         os._exit(code)
 
 
