@@ -11,7 +11,7 @@ from tests.examples import few
 from tests.jobs.runs import dispatched, job, rigid_trace, trace
 
 from foretrain.cluster.mixed import fleet
-from foretrain.jobs.hazard import Hazard, Survival
+from foretrain.jobs.mix import Hazard, Survival
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.elastic import aware
 from foretrain.jobs.policies.orders import sjf, srtf

@@ -5,6 +5,7 @@ import pytest
 from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.jobs.capacity import capacity
 from foretrain.measured.queue_study import Drawn, QueueStudy, Target, TargetQuantity
+from foretrain.show.document import plain
 
 
 def enough(quantity, seconds, *, most=16, jobs=300):
@@ -34,3 +35,9 @@ def test_a_longer_time_needs_no_more_nodes():
 def test_where_none_that_were_looked_at_are_enough_there_is_no_end():
     found = enough(TargetQuantity.MEAN, 1.0)
     assert (found.nodes, found.most) == (None, None)
+
+
+def test_where_jobs_do_not_fit_no_time_is_told_and_the_answer_is_a_document():
+    found = enough(TargetQuantity.MEAN, 1.0, most=1)
+    assert (found.nodes, found.response) == (None, None)
+    assert plain(found)["response"] is None

@@ -1,17 +1,15 @@
 """What follows from a comparison of policies: each sentence where it holds, and nowhere else."""
 
 from dataclasses import replace
-from math import inf
 from types import SimpleNamespace
 
 import pytest
 from tests.jobs.runs import job
 
+from foretrain.jobs.asked import Capacity, Enough
 from foretrain.jobs.findings import findings, of_replays, of_wishes
 from foretrain.jobs.result import (
-    Capacity,
     CurvePoint,
-    Enough,
     JobCounts,
     LoadPoint,
     ModelCurve,
@@ -54,6 +52,16 @@ def test_interval_and_load_are_told_where_they_are_known():
 def test_from_a_load_of_1_on_there_is_no_steady_state(load, grows):
     found = findings([point(load, fifo=did(100.0))], ())
     assert any("no steady state" in text for text in found) is grows
+
+
+@pytest.mark.parametrize(
+    ("load", "used", "short"),
+    [(0.8, 0.3, True), (0.8, 0.5, False), (0.8, 0.0, False), (1.2, 0.3, False), (None, 0.1, False)],
+)
+def test_a_run_that_ends_before_its_cluster_fills_says_so(load, used, short):
+    did_little = replace(did(100.0), utilisation=used)
+    found = findings([point(load, fifo=did_little)], ())
+    assert any("draw more" in text for text in found) is short
 
 
 @pytest.mark.parametrize(("waiting", "crowded"), [(66.0, False), (67.0, True), (100.0, False)])
@@ -119,7 +127,7 @@ def test_a_target_that_no_number_of_nodes_keeps_is_told_with_what_they_do():
         "fifo does not keep a mean response of 50 s on any number of nodes that was looked at"
         " (40 s on 16 devices)."
     )
-    assert "(some jobs or quotas do not fit on 16 devices)" in needs(nodes=None, response=inf)
+    assert "(some jobs or quotas do not fit on 16 devices)" in needs(nodes=None, response=None)
 
 
 def test_the_percentile_is_named():

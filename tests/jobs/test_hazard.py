@@ -6,8 +6,7 @@ from tests.jobs.runs import job, trace
 
 from foretrain.errors import InputError
 from foretrain.jobs.generator import generate
-from foretrain.jobs.hazard import ENOUGH, KNOTS, Hazard, Survival, kaplan_meier, learned
-from foretrain.jobs.mix import PHILLY
+from foretrain.jobs.mix import ENOUGH, KNOTS, PHILLY, Hazard, Survival, kaplan_meier, learned
 from foretrain.measured.job import End
 
 

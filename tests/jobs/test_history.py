@@ -3,6 +3,7 @@
 from tests.jobs.runs import job, rigid_trace, trace
 
 from foretrain.cluster.mixed import Fleet, Nodes, fleet
+from foretrain.jobs import outcomes
 from foretrain.jobs.outcomes import Watch
 from foretrain.jobs.run import run
 
@@ -39,3 +40,22 @@ def test_partitions_are_seen_together():
     assert seen.times == (0.0, 2.0, 4.0, 10.0, 14.0)
     assert seen.busy == (1.0, 1.0, 0.5, 0.5, 0.0)
     assert seen.queue == (0, 1, 1, 0, 0)
+
+
+def test_a_history_tells_how_long_those_waited_that_came_in_each_part_of_the_time():
+    seen = history(rigid_trace((0, 10, 1), (4, 2, 1), (60, 2, 1)), fleet(1))
+    assert seen.came == (0.0, 4.0, 59.0)
+    assert seen.waited == (0.0, 6.0, 0.0)
+    together = history(rigid_trace((0, 3, 1), (0, 3, 1)), fleet(1))
+    assert (together.came, together.waited) == ((0.0,), (1.5,))
+
+
+def test_whoever_is_interrupted_has_waited_until_it_first_ran():
+    seen = history(rigid_trace((0, 10, 1), (4, 2, 1)), fleet(1), "srtf")
+    assert sum(seen.waited) == 0.0
+
+
+def test_spans_are_of_the_jobs_in_a_row_that_came_in_the_shortest_time(monkeypatch):
+    monkeypatch.setattr(outcomes, "SPANS", 2)
+    seen = history(rigid_trace((0, 1, 1), (9, 1, 1), (10, 1, 1), (20, 1, 1)), fleet(1))
+    assert [span.job for span in seen.spans] == ["j001", "j002"]

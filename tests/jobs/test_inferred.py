@@ -13,8 +13,8 @@ from validation.rules.sites import trace as trace_of
 from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.errors import InputError
 from foretrain.jobs import simulate as simulation
-from foretrain.jobs.findings import as_study, of_inferred, rules_told
-from foretrain.jobs.inferred import inferred
+from foretrain.jobs.findings import of_inferred
+from foretrain.jobs.inferred import as_study, inferred, rules_told
 from foretrain.measured.job import Log
 from foretrain.measured.limit import Party, PartyLimit
 from foretrain.measured.queue_study import QueueStudy
@@ -85,8 +85,15 @@ def test_a_fleet_of_two_kinds_is_refused():
 
 def test_the_sections_that_are_written_state_the_same_rules(tmp_path):
     found = inferred_of(None)
-    limits = (PartyLimit(each=Party.USER, devices=4),)
-    limited = replace(found.rules, limits=limits, backfill=EASY)
+    limits = (
+        PartyLimit(each=Party.USER, devices=4.0),
+        PartyLimit(of=Party.QOS, named="high", jobs=2.0),
+    )
+    limited = replace(
+        found.rules,
+        limits=limits,
+        backfill=replace(EASY, window=7_200.0, resolution=300.0, per_user=3),
+    )
     found = replace(found, rules=limited)
     path = tmp_path / "study.toml"
     path.write_text(as_study(found) + "\n[jobs]\ndraw = 5\n")
@@ -94,6 +101,7 @@ def test_the_sections_that_are_written_state_the_same_rules(tmp_path):
     assert study.fleet == found.fleet
     assert study.conditions.site.limits == found.rules.limits
     assert study.conditions.site.backfill == found.rules.backfill
+    assert study.conditions.site.priority.period == found.rules.priority.period
     assert study.conditions.site.priority.qos == pytest.approx(found.rules.priority.qos, rel=1e-5)
     assert [each.name for each in study.conditions.site.associations] == ["a", "u", "v"]
 

@@ -9,10 +9,13 @@ from tests.jobs.runs import job as rigid_job
 from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active, CountedPool
-from foretrain.jobs.rounds import filled, only_kind, rates, steps_left, water_level
+from foretrain.jobs.rounds import only_kind, rates, steps_left, water_level
 from foretrain.jobs.shared import ClusterState
-from foretrain.measured.job import JobPhase, Phased
-from foretrain.throughput import PowerLaw
+from foretrain.throughput import (
+    JobPhase,
+    Phased,
+    PowerLaw,
+)
 
 FLEET = Fleet(nodes=(Nodes(count=4, devices=1, kind="k80"), Nodes(count=1, devices=8, kind="v100")))
 NOW = ClusterState(0.0, (), FLEET)
@@ -52,26 +55,6 @@ def test_water_fills_all_that_can_be_filled(most, devices):
 
 def active(*devices):
     return [Active(rigid_job(place, devices=each), place) for place, each in enumerate(devices)]
-
-
-def test_what_is_left_over_goes_to_all_by_what_they_lack():
-    # 2.5 of 4 devices are taken; 0.75 x 2 + 0.5 x 4 = 3.5 are lacking, of which 1.5 can be given.
-    found = filled({0: 0.25, 1: 0.5}, active(2, 4), devices=4.0)
-    assert found == pytest.approx({0: 0.25 + 0.75 * 3 / 7, 1: 0.5 + 0.5 * 3 / 7})
-
-
-@given(
-    st.lists(st.tuples(st.floats(0, 1), st.integers(1, 8)), min_size=1, max_size=5),
-    st.floats(0, 40),
-)
-def test_shares_use_up_all_devices_or_all_time(rows, devices):
-    least = {rank: share for rank, (share, _) in enumerate(rows)}
-    found = filled(least, active(*(each for _, each in rows)), devices=devices)
-    used = sum(found[rank] * each for rank, (_, each) in enumerate(rows))
-    taken = sum(share * each for share, each in rows)
-    everything = sum(each for _, each in rows)
-    assert used == pytest.approx(max(taken, min(devices, everything)), abs=1e-9)
-    assert all(least[rank] <= found[rank] <= 1.0 + 1e-9 for rank in least)
 
 
 def test_of_a_kind_that_is_not_there_nothing_is_free_and_nothing_fits():

@@ -50,13 +50,13 @@ def simulated(name, jobs):
 
 
 class Reversed(Events):
-    """Of what happens at one time and priority, the last asked for comes first."""
+    """Of what happens at one time, the last asked for comes first."""
 
     __slots__ = ()
 
-    def at(self, time, action, *, priority=0):
+    def at(self, time, action):
         self._asked -= 2
-        return super().at(time, action, priority=priority)
+        return super().at(time, action)
 
 
 @EVERY

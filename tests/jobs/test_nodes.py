@@ -1,7 +1,5 @@
 """Placements on nodes: by hand, and laws that hold of all of them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,15 +8,14 @@ from tests.examples import few
 from tests.jobs.runs import job, rigid_trace, trace
 
 from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes, fleet
-from foretrain.errors import InputError
-from foretrain.jobs.admission import Admission, partitioned
+from foretrain.jobs.admission import Admission
 from foretrain.jobs.backfill import BackfillDispatcher
 from foretrain.jobs.nodes import NodePool, NodeRoom, packed, racks, spread
 from foretrain.jobs.ordered import OrderedDispatcher
-from foretrain.jobs.outages import Fragmentation, stranded
+from foretrain.jobs.outages import Failures
+from foretrain.jobs.outcomes import Fragmentation, stranded, stranded_share
 from foretrain.jobs.policies.elastic import fifo_max
 from foretrain.jobs.policies.orders import fifo, las, sjf, srtf
-from foretrain.jobs.run import Failures, run
 from foretrain.jobs.shared import SharedDispatcher
 from foretrain.jobs.simulation import Simulation
 
@@ -123,7 +120,11 @@ def test_free_devices_that_nobody_can_use_are_counted():
     pool = NodePool(RACKED, packed)
     watched = Fragmentation(pool)
     Simulation(jobs, pool, OrderedDispatcher(fifo()), observers=[watched]).run()
-    assert (watched.free, watched.stranded, watched.stranded_share) == (40.0, 40.0, 1.0)
+    assert (watched.free, watched.stranded, stranded_share([watched, None])) == (40.0, 40.0, 1.0)
+    assert (
+        stranded_share([None]),
+        stranded_share([Fragmentation(NodePool(fleet(1), packed))]),
+    ) == (None, 0.0)
     assert watched.spanning_share == 0.0
     assert stranded(pool.rooms[0], 4) == 0
 
@@ -184,38 +185,6 @@ def test_a_high_cap_lets_everybody_in():
     gate = Admission(OrderedDispatcher(fifo()), fleet(2), most=1e9)
     outcomes = Simulation(jobs, NodePool(fleet(2), packed), gate).run()
     assert list(outcomes.ended) == [10.0, 10.0, 11.0]
-
-
-def grouped(*rows):
-    return trace(
-        job(place, work=work, devices=devices, group=group)
-        for place, (group, work, devices) in enumerate(rows)
-    )
-
-
-def test_a_group_keeps_to_its_nodes_and_leaves_the_others_theirs():
-    jobs = grouped(("a", 10.0, 4), ("a", 10.0, 4), ("b", 5.0, 12), ("c", 5.0, 12))
-    shared = replace(RACKED, quota={"a": 4})
-    outcomes = partitioned(jobs, shared, lambda part, nodes: run(part, nodes, "fifo"))
-    assert list(outcomes.ended) == [10.0, 20.0, 5.0, 10.0]
-
-
-def test_a_job_larger_than_the_part_of_its_group_is_named():
-    jobs = grouped(("a", 1.0, 8), ("b", 1.0, 8))
-    with pytest.raises(InputError, match=r"by hand, a: 1 jobs ask .* has \(4\): j000 \(8\)"):
-        run(jobs, replace(RACKED, quota={"a": 4}), "fifo-efficient")
-
-
-@pytest.mark.parametrize(
-    ("quota", "message"),
-    [({"a": 3}, "whole nodes"), ({"a": 20}, "more than"), ({"a": 16}, "leave")],
-)
-def test_quotas_that_cannot_be_kept_are_refused(quota, message):
-    jobs = grouped(("a", 1.0, 1), ("b", 1.0, 1))
-    with pytest.raises(InputError, match=message):
-        partitioned(
-            jobs, replace(RACKED, quota=quota), lambda part, nodes: run(part, nodes, "fifo")
-        )
 
 
 @given(

@@ -8,8 +8,8 @@ from tests.jobs.runs import dispatched, job, trace
 
 from foretrain.cluster.mixed import fleet
 from foretrain.errors import InputError
-from foretrain.jobs.deserving import DeservingDispatcher, fair_share, proportion
 from foretrain.jobs.kueue import KueueDispatcher, QuotaTree
+from foretrain.jobs.shared import DeservingDispatcher, fair_share, proportion
 from foretrain.measured.limit import QuotaQueue
 
 
@@ -55,14 +55,20 @@ def test_by_fair_sharing_jobs_are_stopped_while_the_other_share_is_no_smaller(wa
     assert (outcomes.begun[4] == 10.0) == bool(stopped)
 
 
+def share_with(queues, devices, *, name="A"):
+    node = QuotaTree(queues).queues[name]
+    node.use("", devices)
+    return node.share()
+
+
 def test_a_share_is_what_is_borrowed_over_what_is_lent():
     queues = [
         QuotaQueue(name="A", cohort="all", devices=4.0),
         QuotaQueue(name="B", cohort="all", devices=12.0),
     ]
-    assert QuotaTree(queues).share("A", 10.0) == 375.0
+    assert share_with(queues, 10.0) == 375.0
     heavy = QuotaQueue(name="A", cohort="all", devices=4.0, weight=2.0)
-    assert QuotaTree([heavy, queues[1]]).share("A", 10.0) == 187.5
+    assert share_with([heavy, queues[1]], 10.0) == 187.5
 
 
 @pytest.mark.parametrize(("strict", "expected"), [(False, [0, 202, 2]), (True, [0, 100, 150])])

@@ -2,16 +2,22 @@
 
 from dataclasses import replace
 from math import inf
+from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import few
 from tests.jobs.runs import rigid_trace
+from validation.rules.sites import requests, site, starts
+from validation.rules.sites import trace as trace_of
 
 from foretrain.cluster.mixed import Fleet, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.generator import generate
 from foretrain.jobs.mix import JobSize, Length, Mix
-from foretrain.jobs.replay import replay
+from foretrain.jobs.replay import replay, wrong_decisions
 from foretrain.jobs.run import run
 from foretrain.measured.job import Log, Trace
 
@@ -126,3 +132,44 @@ def test_kinds_of_devices_are_those_of_the_cluster_that_is_told():
 def test_a_log_without_begins_cannot_be_replayed():
     with pytest.raises(InputError, match="does not tell when jobs began"):
         replay(Log(trace=logged("fifo", 12).trace))
+
+
+def hidden(seed, count=60):
+    """A site that nobody knows, and its log."""
+    random = Random(seed)
+    drawn = site(random)
+    jobs = requests(random, drawn, count)
+    made = trace_of(drawn, jobs)
+    begun = dict(zip((job.name for job in made.jobs), starts(drawn, jobs), strict=True))
+    return drawn, Log(trace=made, begun=begun)
+
+
+@few(10)
+@given(st.integers(0, 10**6))
+def test_rules_that_made_a_log_decide_as_it_did(seed):
+    drawn, log = hidden(seed)
+    found = wrong_decisions(log, drawn.fleet, drawn.rules, most=inf)
+    assert found is not None
+    assert not found.total
+
+
+def test_rules_that_did_not_are_early_or_miss_a_start():
+    count = 0
+    for seed in range(12):
+        drawn, log = hidden(seed)
+        one = replace(drawn.rules.priority, age=0.0, fairshare=0.0, qos=0.0, size=1_000.0)
+        other = replace(drawn.rules, priority=replace(one, small_first=not one.small_first))
+        found = wrong_decisions(log, drawn.fleet, other, most=inf)
+        assert found is not None
+        count += found.total > 0
+        if found.total:
+            assert wrong_decisions(log, drawn.fleet, other, most=found.total - 1) is None
+            assert wrong_decisions(log, drawn.fleet, other, most=found.total) == found
+    assert count > 6
+
+
+def test_a_job_that_no_node_can_hold_is_told():
+    drawn, log = hidden(3)
+    small = Fleet(nodes=(Nodes(count=1, devices=1),))
+    with pytest.raises(InputError, match="ask for more devices"):
+        wrong_decisions(log, small, drawn.rules, most=inf)

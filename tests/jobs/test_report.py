@@ -6,7 +6,8 @@ import pytest
 from rich.console import Console
 
 from foretrain.cluster.mixed import fleet
-from foretrain.jobs.report import responses, simulate_report, speed
+from foretrain.jobs.report import gantt, responses, simulate_report, speed
+from foretrain.jobs.result import Span
 from foretrain.jobs.simulate import simulate
 from foretrain.measured.job import Job, Log, Trace
 from foretrain.measured.queue_study import QueueStudy, Target, TargetQuantity
@@ -74,3 +75,29 @@ def test_the_mean_of_finished_jobs_is_told_where_some_did_not_finish_and_not_twi
     assert found.mean_of_finished is None
     cut = replace(found, jobs=replace(found.jobs, finished=found.jobs.finished - 1))
     assert cut.mean_of_finished == found.mean_response_finished
+
+
+def test_every_policy_has_a_small_drawing_beside_which_the_others_are_grey():
+    html = page(simulate_report(STUDY, ANSWER), provenance(STUDY))
+    for name in ("queue", "waited", "busy"):
+        assert html.count(f'id="all-{name}"') == 1
+        assert html.count(f'href="#all-{name}"') == len(STUDY.policies)
+
+
+def test_a_gantt_chart_names_its_jobs_from_the_first_start_on_and_shades_them_by_devices():
+    plot = gantt(
+        [
+            Span(job="b", start=30.0, end=50.0, devices=1.0),
+            Span(job="a", start=10.0, end=20.0, devices=4.0),
+            Span(job="a", start=40.0, end=50.0, devices=4.0),
+        ]
+    )
+    assert plot.jobs == ("a", "b")
+    assert [(each.x, each.y, each.width) for each in plot.stripes] == [
+        (0.0, 0.0, 25.0), (50.0, 50.0, 50.0), (75.0, 0.0, 25.0),
+    ]  # fmt: skip
+    assert plot.stripes[0].shade < plot.stripes[1].shade
+    coarse = {text for _, text in plot.x.ticks}
+    assert coarse
+    assert not coarse & {text for _, text in plot.fine}
+    assert len(plot.fine) > 5 * len(coarse)

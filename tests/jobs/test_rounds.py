@@ -13,8 +13,17 @@ from foretrain.jobs.policies.elastic import gandiva_fair
 from foretrain.jobs.policies.max_min import AlloX, FinishTimeFairness, max_min, max_sum
 from foretrain.jobs.rounds import RoundsDispatcher, Rules
 from foretrain.jobs.simulation import Simulation
-from foretrain.measured.job import Job, JobPhase, Phased, Trace
-from foretrain.throughput import Point, ThroughputCurve, rigid
+from foretrain.measured.job import (
+    Job,
+    Trace,
+)
+from foretrain.throughput import (
+    JobPhase,
+    Phased,
+    Point,
+    ThroughputCurve,
+    rigid,
+)
 
 DIVISIONS = {
     "max-min": lambda: max_min,
@@ -122,6 +131,48 @@ def test_nobody_runs_where_he_has_no_share_unless_devices_are_spare():
     jobs = trace((0, 10, 1), (0, 10, 1))
     assert list(simulated(jobs, nodes, only_a, period=10.0).ended) == [10, 10]
     assert list(simulated(jobs, nodes, only_a, period=10.0, spare=False).ended) == [10, 20]
+
+
+def test_kinds_are_dealt_out_in_the_order_of_the_fleet():
+    """Who may run on the first kind does, though he is further behind on the second."""
+    kinds = (Nodes(count=1, devices=1, kind="a"), Nodes(count=1, devices=1, kind="b"))
+
+    def split(state):
+        return {active.rank: {"a": 0.1, "b": 0.9} for active in state.jobs}
+
+    jobs = tuple(
+        Job(
+            name="alone",
+            arrival=0.0,
+            work=10.0,
+            curve=ThroughputCurve(
+                name="by hand",
+                points=(
+                    Point(devices=1, rate=quick, kind="a"),
+                    Point(devices=1, rate=1.0, kind="b"),
+                ),
+            ),
+            devices=1,
+        )
+        for quick in (2.0,)
+    )
+    alone = Trace(name="alone", jobs=jobs)
+    assert list(simulated(alone, Fleet(nodes=kinds), split, period=10.0).ended) == [5]
+    assert list(simulated(alone, Fleet(nodes=kinds[::-1]), split, period=10.0).ended) == [10]
+
+
+def test_a_start_takes_its_part_of_a_rounds_whole_steps():
+    """Three steps fit into 10 s; a start of 4 s leaves 5 / 9 of them, which is one whole step."""
+    job = Job(name="a", arrival=0.0, work=7.0, curve=curve(1 / 3), devices=1, start=4.0)
+    outcomes = simulated(Trace(name="a", jobs=(job,)), fleet(1), period=10.0)
+    assert outcomes.ended[0] == pytest.approx(9 + 3 * 3 + 3 * 3)
+
+
+def test_the_seconds_of_a_start_are_not_received():
+    """A B A B A B: he who has begun twice is behind him who has begun once by what that took."""
+    jobs = trace((0, 16, 1), (0, 16, 1), restart=2.0)
+    outcomes = simulated(jobs, fleet(1), period=10.0, renewal=1e9)
+    assert list(outcomes.ended) == [30, 40]
 
 
 def test_a_job_that_changes_its_batch_pauses_to_the_end_of_the_round_and_starts_anew():

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from foretrain.app.kept import Kept
-from foretrain.app.progress import processes
+from foretrain.app.progress import Kept, processes
 from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
-from foretrain.jobs.report import capacity_table
+from foretrain.jobs.asked import capacity_table
 from foretrain.jobs.simulate import simulate
 from foretrain.measured.job import End, Job, LeftOut, Log, LogEntry, Trace
 from foretrain.measured.queue_study import (

@@ -7,7 +7,7 @@ from tests.jobs.runs import job, trace
 
 from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.errors import InputError
-from foretrain.jobs.active import Limits
+from foretrain.jobs.limits import Limits
 from foretrain.jobs.nodes import NodePool, packed
 from foretrain.jobs.simulation import Simulation
 from foretrain.jobs.slurm import SlurmDispatcher
@@ -103,6 +103,12 @@ def test_plans_are_whole_nodes_and_starts_are_free_devices():
 def test_a_job_may_end_when_maintenance_begins_and_nobody_is_kept_by_who_may_not():
     site = SiteRules(closed=(Closed(start=120 * MINUTE, end=180 * MINUTE),))
     assert starts(rows((30, 1, 120), (30, 1, 90)), site, nodes=2) == [180, 30]
+
+
+@pytest.mark.parametrize("backfill", [BackfillRules(), None])
+def test_a_job_too_long_for_the_time_until_maintenance_of_all_nodes_begins_after_it(backfill):
+    site = SiteRules(closed=(Closed(start=120 * MINUTE, end=180 * MINUTE),), backfill=backfill)
+    assert starts(rows((30, 1, 600)), site, nodes=2) == [180]
 
 
 def test_of_an_array_at_most_two_tasks_run_at_once():

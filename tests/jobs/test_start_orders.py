@@ -2,24 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.examples import few
 from tests.jobs.runs import job
 
-from foretrain.jobs.fair_tree import UsageTree
 from foretrain.jobs.start_orders import (
-    SHARES,
     KeptByLimit,
-    SharePoint,
-    UserRanks,
+    limits_kept,
     most_held,
-    shared_most,
     start_pairs,
     started,
     ticks,
 )
-from foretrain.measured.site import Association
+from foretrain.measured.limit import Party, PartyLimit
 
 
 def log_of(*rows, **others):
@@ -60,7 +53,22 @@ def test_who_is_kept_by_a_limit_is_not_compared():
     strict = np.ones(4, dtype=bool)
     assert told(start_pairs(jobs, strict)) == [(1, 2), (1, 3)]
     # u holds two devices until 99 s, and may not hold a third.
-    assert told(start_pairs(jobs, strict, KeptByLimit(jobs.user, 2))) == [(1, 3)]
+    limit = KeptByLimit.by(jobs, PartyLimit(each=Party.USER, devices=2))
+    assert told(start_pairs(jobs, strict, [limit])) == [(1, 3)]
+
+
+def test_jobs_of_partitions_are_compared_where_one_has_all_nodes_of_the_other():
+    rows = [(0.0, 0.0, 50.0, 2, 60.0), (1.0, 50.0, 10.0, 2, 60.0), (2.0, 60.0, 10.0, 2, 60.0)]
+    jobs = [
+        job(place, arrival=row[0], work=row[2], devices=2, group="sl"[place == 1])
+        for place, row in enumerate(rows)
+    ]
+    begun = {each.name: row[1] for each, row in zip(jobs, rows, strict=True)}
+    log, strict = started(jobs, begun, {}), np.ones(3, dtype=bool)
+    assert log.groups == ("l", "s")
+    assert told(start_pairs(log, strict)) == []
+    assert told(start_pairs(log, strict, covers=np.array([[1, 1], [0, 1]], bool))) == [(1, 2)]
+    assert told(start_pairs(log, strict, covers=np.array([[1, 0], [1, 1]], bool))) == []
 
 
 def test_starts_while_nothing_happens_tell_the_interval_and_its_phase():
@@ -80,38 +88,12 @@ def test_what_was_held_at_once_is_the_most_of_it():
     jobs = log_of(*THREE)
     assert most_held(jobs, np.ones(3, dtype=bool)) == 2
     assert most_held(jobs, jobs.devices == 1) == 1
-    assert shared_most(jobs, jobs.user) == 2
-    assert shared_most(jobs, np.array([0, 1, 2])) == 2
-    assert shared_most(log_of(*THREE[1:]), np.array([0, 1])) is None
+    assert most_held(jobs, np.ones(3, dtype=bool), np.ones(3)) == 1
 
 
-@few(30)
-@given(st.data())
-def test_ranks_over_a_log_are_those_of_its_fair_tree(data):
-    names = [("a", "u"), ("a", "v"), ("b", "w"), ("b", "x")]
-    place = st.integers(0, len(SHARES) - 1)
-    point = SharePoint(
-        tuple(data.draw(place) for _ in "ab"), tuple(data.draw(place) for _ in names), 1e30, 1.0
-    )
-    held = [data.draw(st.sampled_from([0.0, 10.0, 20.0, 70.0])) for _ in names]
-    jobs = [
-        job(at, arrival=0.0, work=max(seconds, 1.0), account=account, user=user)
-        for at, ((account, user), seconds) in enumerate(zip(names, held, strict=True))
-    ]
-    # Who has used nothing by then starts later.
-    begun = {each.name: 0.0 if seconds else 1e6 for each, seconds in zip(jobs, held, strict=True)}
-    log = started(jobs, begun, {})
-    ranks = UserRanks(log, 100.0, np.array([100.0] * len(names)))
-    [found] = ranks.of([np.arange(len(names))], point)
-    tree = UsageTree(
-        [
-            Association(name=each, shares=SHARES[at])
-            for each, at in zip("ab", point.accounts, strict=True)
-        ]
-        + [
-            Association(name=user, parent=account, shares=SHARES[at], is_user=True, usage=used)
-            for (account, user), at, used in zip(names, point.users, held, strict=True)
-        ]
-    )
-    expected = tree.fair_tree()
-    assert found.tolist() == [expected[key] for key in names]
+def test_limits_that_nobody_exceeded_are_as_tight_as_can_be():
+    found = [*limits_kept(log_of(*THREE), 8.0)]
+    assert PartyLimit(each=Party.USER, devices=2.0) in found
+    assert PartyLimit(each=Party.USER, jobs=1.0) in found
+    # Nobody can hold more than there is: that is no limit.
+    assert not any(each.devices == 2.0 for each in limits_kept(log_of(*THREE), 2.0))

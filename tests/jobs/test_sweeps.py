@@ -245,6 +245,34 @@ def test_on_one_device_no_schedule_has_winners_sooner_than_the_aware_policy(case
     assert apart_of(case, 1) == pytest.approx(0.0, abs=1e-12)
 
 
+@few(30)
+@given(
+    lengths=st.lists(st.integers(1, 20), min_size=1, max_size=12),
+    devices=st.integers(1, 6),
+)
+def test_a_rung_is_over_as_soon_as_mcnaughton_has_it(lengths, devices):
+    """On m machines that is the longest trial, or all of them over m."""
+    bracket = Bracket(trials=len(lengths), rungs=(1.0,))
+    sweep = Sweep(name="one", brackets=(bracket,), rule=EndingRule.HALVING)
+    losses, slow = [[[0.0]] * len(lengths)], [[float(each) for each in lengths]]
+    jobs = as_jobs(sweep, arrival=0.0, losses=losses, slowness=slow)
+    outcomes = run(trace(jobs), fleet(devices), "aware-sweeps")
+    least = max(*lengths, sum(lengths) / devices)
+    assert max(outcomes.ended) == pytest.approx(least, rel=1e-5)
+    assert len(lengths) > devices or not any(outcomes.stops)
+
+
+@pytest.mark.parametrize(("restart", "ends"), [(0.0, 1.5), (0.1, 1.6), (0.6, 2.0)])
+def test_trials_take_turns_where_a_restart_is_shorter_than_what_that_saves(restart, ends):
+    """Three trials of an hour on two devices are there after 1.5 h in turns, or after 2 h."""
+    bracket = Bracket(trials=3, rungs=(1.0, 2.0))
+    sweep = Sweep(name="three", brackets=(bracket,), rule=EndingRule.HALVING, eta=3.0)
+    jobs = as_jobs(sweep, arrival=0.0, losses=[[[0.0, 0.0]] * 3], restart=restart)
+    outcomes = run(trace(jobs), fleet(2), "aware-sweeps")
+    first = [end for end, each in zip(outcomes.ended, jobs, strict=True) if not each.rung.place]
+    assert max(first) == pytest.approx(ends, rel=1e-5)
+
+
 def test_on_several_devices_no_policy_beats_the_bound():
     random = np.random.default_rng(3)
     jobs = submitted(hyperband_kinds(random), count=12, load=0.9, devices=16, random=random)

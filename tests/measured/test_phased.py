@@ -5,8 +5,11 @@ from math import inf
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.measured.job import JobPhase, Phased
-from foretrain.throughput import rigid
+from foretrain.throughput import (
+    JobPhase,
+    Phased,
+    rigid,
+)
 
 CURVE = Phased(
     (JobPhase(begins=0.0, curve=rigid(2)), JobPhase(begins=8.0, curve=rigid(2), scale=4.0))

@@ -53,6 +53,16 @@ def test_devices_that_are_none_are_told(devices, told):
         cluster_of(devices)
 
 
+@pytest.mark.parametrize("name", ["RTX4090", "h100-sxm", "L4"])
+def test_a_device_draws_its_share_of_the_node_that_has_more(name):
+    one, eight = cluster_of(f"1x {name}"), cluster_of(f"8x {name}")
+    assert one.node_power == pytest.approx(eight.draw / 8)
+
+
+def test_this_machine_is_a_place_too():
+    assert devices_section("here") == {"name": "here"}
+
+
 def test_question_is_the_study_that_says_the_same():
     asked = estimate(**RESNET, devices="2x dgx-h100", plan={"micro_batch": 4})
     document = {

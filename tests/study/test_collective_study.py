@@ -3,8 +3,7 @@
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.plan.collective_study import CollectiveKind, CollectiveStudy
-from foretrain.plan.study import Study
+from foretrain.plan.study import CollectiveKind, CollectiveStudy, Study
 from foretrain.study.catalogue import cluster
 from foretrain.study.collective_study import read_collective_study, read_question, read_sizes
 

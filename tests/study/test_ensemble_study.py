@@ -3,7 +3,14 @@
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.measured.ensemble_study import Code, Halving, Input, Lag, OnError
+from foretrain.measured.ensemble_study import (
+    Code,
+    Halving,
+    Input,
+    Lag,
+    OnError,
+    usual_handing,
+)
 from foretrain.study.ensemble_study import read_ensemble_study
 
 PLAIN = """
@@ -171,6 +178,15 @@ model = "m:b"
     given = read(tmp_path, SHORT + said).given
     assert (given.sample.prepare, given.sample.count, given.measured) == (0.003, 1000, False)
     assert given.members["a"].rate == pytest.approx(500)
+    assert given.usual
+    assert given.handing == usual_handing(600e3)
+    costs = '{ store = "80 us", deliver = "70 us", collate = "30 us", queue = "0.4 ms" }'
+    own = read(tmp_path, f"{SHORT}handing = {costs}\n{said}").given
+    assert (own.handing.store, own.handing.queue, own.usual) == (80e-6, 0.4e-3, False)
+    alone = problems_of(
+        tmp_path, f"{SHORT}handing = {costs}\n[[members]]\nname = 'a'\nmodel = 'm:b'"
+    )
+    assert "[ensemble] sample is missing beside what else is given" in alone
     told = problems_of(tmp_path, SHORT + said.replace("alone", "# alone"))
     assert "alone of a is missing beside what else is given" in told
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from foretrain.app import kept
+from foretrain.app import progress
 from foretrain.errors import MOST_QUOTED
 from foretrain.study import documents, measurements, model, problems
 from foretrain.study import documents as toml
@@ -30,7 +30,7 @@ def row(what):
         ("a table of measurements", [measurements.MOST_BYTES / MIB, documents.MOST_CELLS]),
         ("operators", [measurements.MOST_INVENTORY / MIB, documents.MOST_CELLS]),
         ("a log", [traces.MOST_BYTES / MIB]),
-        ("a kept result", [kept.MOST_BYTES / MIB]),
+        ("a kept result", [progress.MOST_BYTES / MIB]),
         ("tables within", [bounds.DEEPEST]),
         ("a list(?! of)", [bounds.MOST_ITEMS]),
         ("a text", [bounds.MOST_LETTERS, measurements.MOST_LETTERS[measurements.ID]]),

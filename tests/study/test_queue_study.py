@@ -216,6 +216,21 @@ checkpoint = "1 h"
     )
 
 
+def test_nodes_that_the_fleet_has_not_are_told_wherever_they_are_named(tmp_path):
+    bare = PLAIN.replace("quota = { research = 16 }\n", "")
+    outage = '[[simulation.outages]]\nnodes = "3-4"\nstart = "2 d"\n'
+    site = '[[site.closed]]\nnodes = "4"\nstart = "1 d"\nend = "2 d"\n'
+    parts = '[[site.partitions]]\nname = "a"\nnodes = "0-3"\n'
+    leaf = '[[site.switches]]\nname = "leaf"\nnodes = "0-9"\n'
+    with pytest.raises(InputError) as error:
+        read(tmp_path, f"{bare}{outage}{site}{parts}{leaf}")
+    told = str(error.value)
+    assert "simulation.outages[0].nodes: names node 4; the last of the fleet's 4 is 3." in told
+    assert "site.closed[0].nodes: names node 4" in told
+    assert "site.switches[0].nodes: names node 9" in told
+    assert "partitions" not in told
+
+
 SWEEPS = """
 [fleet]
 nodes = 4

@@ -189,7 +189,7 @@ DOORS = {
     "study/config/unknown.py": "names of this package",
     "workload/library/entries.py": "entries of this package",
     "study/coefficients.py": "sets of this package",
-    "app/kept.py": "the code of this package, for its fingerprint",
+    "app/progress.py": "the code of this package, for its fingerprint",
     "study/tracing/kept.py": "code of this package and of loaded modules; what the door read",
     "app/agents.py": "what the agent that started it says, a line at a time and none too long",
     "study/settings.py": "the value of one key of a command line",

@@ -8,7 +8,7 @@ from foretrain.errors import InputError
 from foretrain.measured.limit import Party, PartyLimit
 from foretrain.measured.site import Association, Closed, PreemptBy, PreemptMode, SiteRules
 from foretrain.study.queue_study import read_queue_study
-from foretrain.study.site import node_ranges
+from foretrain.study.slurm_nodes import node_ranges
 
 STUDY = """
 [fleet]
@@ -161,7 +161,8 @@ def test_a_configuration_tells_what_the_study_leaves_out(tmp_path):
     ("text", "message"),
     [
         ("PriorityMaxAge = soon", "PriorityMaxAge = 'soon' cannot be read"),
-        ("NodeName=n1 State=IDLE", "none of the lines that `scontrol show config` prints"),
+        ("Power = on", "none of the lines that `scontrol show config` prints"),
+        ("NodeName=n1 State=IDLE", "line 1: no node has devices, such as Gres=gpu:8"),
     ],
 )
 def test_a_configuration_that_is_none_is_refused(tmp_path, text, message):

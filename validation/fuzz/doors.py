@@ -152,9 +152,14 @@ FORMS: Final = {".toml": "toml", ".json": "json"}
 def imported(path: Path) -> None:
     """A file of a trainer, and the study that it becomes where it leaves nothing open."""
     from foretrain.search.import_files import import_, with_asked
-    from foretrain.study.launch_files import is_launch_file, read_launch_files
+    from foretrain.study.launch_files import (
+        is_configuration,
+        is_launch_file,
+        read_launch_files,
+    )
 
     is_launch_file(path)
+    is_configuration(path)
     files = with_asked(read_launch_files(path))
     answer = import_(files, on="dgx-h100")
     shown(files, answer)
@@ -254,6 +259,14 @@ def configured_site(path: Path) -> None:
     """What `scontrol` prints behind a sound study of a site."""
     study = path.with_name("queue.toml")
     study.write_text(seeds.SITED.replace("scontrol.txt", path.name), "utf-8")
+    simulated(study)
+
+
+def told_site(path: Path) -> None:
+    """What a command of a site prints behind a sound study of its log."""
+    study = path.with_name("queue.toml")
+    path.with_name("log.csv").write_text(seeds.LOG_OF_SITE, "utf-8")
+    study.write_text(seeds.TOLD_SITE.replace("told.txt", path.name), "utf-8")
     simulated(study)
 
 
@@ -406,7 +419,7 @@ def published(path: Path) -> None:
 
 def kept(path: Path) -> None:
     """A kept result."""
-    from foretrain.app.kept import Kept
+    from foretrain.app.progress import Kept
 
     Kept(path.parent).get(path.stem)
 
@@ -460,7 +473,7 @@ def _kept_trace() -> str:
 
 def _kept_result() -> str:
     """A result as a simulation keeps it."""
-    from foretrain.app.kept import Kept
+    from foretrain.app.progress import Kept
     from foretrain.jobs.simulate import simulate
     from foretrain.study.queue_study import read_queue_study
 
@@ -547,6 +560,7 @@ def doors() -> tuple[Door, ...]:
             reads=(
                 "study/launch_files.py:read_launch_files",
                 "study/launch_files.py:is_launch_file",
+                "study/launch_files.py:is_configuration",
             ),
             seeds=_launch_files(),
             use=imported,
@@ -579,6 +593,7 @@ def doors() -> tuple[Door, ...]:
                 _toml(seeds.LOGGED, log_csv=seeds.LOGS["philly.csv"]),
                 _toml(seeds.MAPPED, log_csv=seeds.OWN_LOG),
                 _toml(seeds.SITED, scontrol_txt=seeds.CONFIGURED),
+                _toml(seeds.SWITCHED),
             ),
             use=simulated,
             share=5,
@@ -608,9 +623,19 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="site-configuration",
-            reads=("study/site.py:read_site",),
+            reads=("study/site_outputs.py:with_outputs",),
             seeds=(Seed(name="scontrol.txt", text=seeds.CONFIGURED, form="lines"),),
             use=configured_site,
+        ),
+        Door(
+            name="site-outputs",
+            reads=("study/site_outputs.py:with_outputs", "study/quotas.py:_objects"),
+            seeds=tuple(
+                Seed(name=name, text=text, form="json" if name.endswith(".json") else "lines")
+                for name, text in seeds.OUTPUTS.items()
+            ),
+            use=told_site,
+            share=3,
         ),
         Door(
             name="worker-profile",
@@ -679,6 +704,12 @@ def doors() -> tuple[Door, ...]:
             for name, text in seeds.LOGS.items()
         ),
         Door(
+            name="log-workloads",
+            reads=("study/traces/read.py:read_log", "study/quotas.py:_objects"),
+            seeds=(Seed(name="workloads.json", text=seeds.WORKLOADS, form="json"),),
+            use=replayed(seeds.QUEUED),
+        ),
+        Door(
             name="log-inferred",
             reads=("study/traces/read.py:read_log",),
             seeds=(Seed(name="sacct.csv", text=seeds.WAITED, form="lines"),),
@@ -745,7 +776,7 @@ def doors() -> tuple[Door, ...]:
         ),
         Door(
             name="kept",
-            reads=("app/kept.py:get",),
+            reads=("app/progress.py:get",),
             seeds=(Seed(name="key.json", text=_kept_result(), form="json"),),
             use=kept,
         ),

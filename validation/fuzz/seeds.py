@@ -343,6 +343,37 @@ end = "4 h"
 each = "user"
 devices = 4
 """
+SWITCHED: Final = """
+[fleet]
+nodes = 4
+devices = 2
+[jobs]
+draw = 20
+[simulation]
+policies = ["slurm", "easy"]
+placement = "packed"
+[site]
+across = "90 %"
+switch_wait = "1 min"
+not_kept = ["that it rains"]
+licenses = { matlab = 2 }
+[[site.switches]]
+name = "left"
+nodes = "0-1"
+[[site.switches]]
+name = "right"
+nodes = "2, 3"
+[[site.switches]]
+name = "top"
+switches = ["left", "right"]
+[site.preempt]
+by = "partition_prio"
+mode = "suspend"
+[[site.limits]]
+each = "user"
+license = "matlab"
+count = 1
+"""
 CONFIGURED: Final = """
 OverTimeLimit = 5 min
 PreemptMode = REQUEUE
@@ -353,7 +384,174 @@ PriorityWeightAge = 1000
 PriorityWeightTRES = CPU=100,GRES/gpu=3000
 SchedulerParameters = bf_window=2880,default_queue_depth=50
 SchedulerType = sched/backfill
+Licenses = matlab:10,ansys
+TopologyPlugin = topology/tree
 """
+
+
+def _flavor(name: str, quota: int) -> dict[str, object]:
+    """A flavor of a ClusterQueue."""
+    told = {"name": "nvidia.com/gpu", "nominalQuota": str(quota), "lendingLimit": 2}
+    return {"name": name, "resources": [told]}
+
+
+OUTPUTS: Final[Mapping[str, str]] = {
+    "nodes.txt": "NodeName=n1 Gres=gpu:h100:8 State=IDLE\nNodeName=n2 Gres=gpu:h100:8\n",
+    "parts.txt": (
+        "PartitionName=main Default=YES Nodes=n[1-2] PriorityTier=1 MaxTime=7-00:00:00\n"
+        "PartitionName=one OverSubscribe=EXCLUSIVE Nodes=n1 TRESBillingWeights=GRES/gpu=4\n"
+    ),
+    "res.txt": (
+        "ReservationName=m StartTime=2026-03-05T08:00:00 EndTime=2026-03-05T18:00:00 Nodes=n1\n"
+    ),
+    "topology.txt": (
+        "SwitchName=top Level=1 Switches=s[0-1]\nSwitchName=s0 Level=0 Nodes=n1\n"
+        "SwitchName=s1 Level=0 Nodes=n2\nNodeName=n[1-2] Gres=gpu:8\n"
+    ),
+    "lic.txt": "LicenseName=matlab\n    Total=10 Used=0 Free=10 Reserved=2 Remote=no\n",
+    "volcano.json": json.dumps(
+        {
+            "items": [
+                {
+                    "kind": "Queue",
+                    "metadata": {"name": "main"},
+                    "spec": {"weight": 2, "capability": {"nvidia.com/gpu": 8}},
+                }
+            ]
+        }
+    ),
+    "qos.txt": (
+        "Name|Priority|Preempt|PreemptExemptTime|Flags|UsageFactor|GrpTRES|GrpJobs|MaxTRESPU\n"
+        "low|0||||1.0|||gres/gpu=8\nhigh|9|low|00:10:00|NoReserve|2.0|gres/gpu=8|4|\n"
+    ),
+    "assoc.txt": (
+        "Cluster|Account|User|Share|GrpTRES|MaxJobs|ParentName\nc|root||1|||\n"
+        "c|lab||3|gres/gpu=4||root\nc|lab|ann|parent||2|\n"
+    ),
+    "sshare.txt": "Account|User|RawShares|RawUsage\nroot|||9\n lab||3|9\n  lab|ann|4|9\n",
+    "kueue.json": json.dumps(
+        {
+            "items": [
+                {
+                    "kind": "ClusterQueue",
+                    "metadata": {"name": "main"},
+                    "spec": {
+                        "cohortName": "all",
+                        "preemption": {
+                            "reclaimWithinCohort": "Any",
+                            "borrowWithinCohort": {
+                                "policy": "LowerPriority",
+                                "maxPriorityThreshold": 9,
+                            },
+                        },
+                        "flavorFungibility": {"whenCanBorrow": "TryNextFlavor"},
+                        "resourceGroups": [{"flavors": [_flavor("h100", 8), _flavor("l4", 4)]}],
+                    },
+                },
+                {
+                    "kind": "Cohort",
+                    "metadata": {"name": "all"},
+                    "spec": {
+                        "parentName": "top",
+                        "fairSharing": {"weight": "2"},
+                        "resourceGroups": [{"flavors": [_flavor("h100", 4)]}],
+                    },
+                },
+                {
+                    "kind": "ConfigMap",
+                    "metadata": {"name": "kueue-manager-config"},
+                    "data": {"config.yaml": "fairSharing: {}\n"},
+                },
+            ]
+        }
+    ),
+}
+"""What a site's commands print, by the name of a file."""
+
+LOG_OF_SITE: Final = """JobID|User|Account|QOS|Partition|Submit|Start|ElapsedRaw|State|AllocTRES
+1|ann|lab|low|main|2026-03-05T06:00:00|2026-03-05T06:00:00|90|COMPLETED|gres/gpu=2
+2|ann|lab|high|main|2026-03-05T06:00:10|2026-03-05T06:02:30|60|COMPLETED|gres/gpu=2
+"""
+TOLD_SITE: Final = """
+[fleet]
+nodes = 2
+devices = 8
+[jobs]
+trace = "log.csv"
+[simulation]
+policies = ["slurm"]
+[site]
+config = ["told.txt"]
+"""
+
+WORKLOADS: Final = json.dumps(
+    {
+        "items": [
+            {
+                "kind": "Workload",
+                "metadata": {
+                    "name": f"w{place}",
+                    "namespace": "team",
+                    "creationTimestamp": f"2026-03-05T06:00:{10 * place:02}Z",
+                },
+                "spec": {
+                    "queueName": "main",
+                    "priority": place,
+                    "maximumExecutionTimeSeconds": 600,
+                    "podSets": [
+                        {
+                            "count": 2,
+                            "template": {
+                                "spec": {
+                                    "containers": [
+                                        {"resources": {"requests": {"nvidia.com/gpu": "2"}}}
+                                    ]
+                                }
+                            },
+                        }
+                    ],
+                },
+                "status": {
+                    "admission": {
+                        "clusterQueue": "main",
+                        "podSetAssignments": [{"resourceUsage": {"nvidia.com/gpu": "4"}}],
+                    },
+                    "conditions": [
+                        {
+                            "type": kind,
+                            "status": "True",
+                            "reason": "Succeeded",
+                            "lastTransitionTime": f"2026-03-05T06:0{minute}:{10 * place:02}Z",
+                        }
+                        for kind, minute in (("Admitted", 1), ("Finished", 5))
+                    ],
+                },
+            }
+            for place in range(3)
+        ]
+    }
+)
+"""Jobs of Kueue, as kubectl prints them."""
+QUEUED: Final = """
+[fleet]
+nodes = 2
+devices = 8
+[jobs]
+trace = "log.csv"
+[simulation]
+policies = ["kueue", "fifo"]
+[[site.cohorts]]
+name = "all"
+parent = "top"
+devices = 4
+lends = 2
+[[site.queues]]
+name = "main"
+cohort = "all"
+devices = 8
+reclaims = true
+"""
+
 CURVED: Final = """
 [fleet]
 nodes = 4
@@ -404,14 +602,31 @@ devices = 8
 [jobs]
 trace = "log.csv"
 format = "csv"
-columns = { arrival = "came", duration = "ran", devices = "gpus", end = "state", user = "who" }
+[jobs.columns]
+arrival = "came"
+duration = "ran"
+devices = "gpus"
+end = "state"
+user = "who"
+name = "id"
+after = "waits"
 [simulation]
 policies = ["fifo"]
 """
-OWN_LOG: Final = """came,ran,gpus,state,who
-0,5,1,completed,ann
-2,5,2,failed,bob
-3,00:10:00,8,completed,ann
+OWN_LOG: Final = """id,came,ran,gpus,state,who,waits
+a,0,5,1,completed,ann,
+b,2,5,2,failed,bob,a
+c,3,00:10:00,8,completed,ann,afternotok:a;after:b
+"""
+BY_LINE: Final = """JobID|JobName|User|Submit|Eligible|Start|ElapsedRaw|State|ReqTRES|AllocTRES\
+|Licenses|SubmitLine
+7_0|a|u|2026-03-02T00:00:00|2026-03-02T00:00:00|2026-03-02T00:00:00|90|COMPLETED|gres/gpu=2|\
+gres/gpu=2||sbatch -J a --array=0-3%2 job.sh
+7_[1-3%2]|a|u|2026-03-02T00:00:00|2026-03-02T00:00:00|Unknown|0|PENDING|gres/gpu=2|||sbatch -a 0-3%2
+8+0|b|v|2026-03-02T00:00:10|2026-03-02T00:01:30|2026-03-02T00:02:30|60|CANCELLED by 7|gres/gpu=2|\
+gres/gpu:h100=2|matlab:2|sbatch -d afterany:7,singleton --switches=1@10 -L matlab:2 job.sh
+9|b|v|2026-03-02T00:00:20|2026-03-02T00:01:30|2026-03-02T00:02:30|60|TIMEOUT|gres/gpu=2|gres/gpu=1|\
+ansys|sbatch --dependency=afterok:7_0?after:8+10 --wrap=a | b
 """
 LOGS: Final[Mapping[str, str]] = {
     "philly.csv": logs.PHILLY,
@@ -421,6 +636,7 @@ LOGS: Final[Mapping[str, str]] = {
     "pai.csv": logs.PAI,
     "log.swf": logs.SWF,
     "sacct.csv": logs.SACCT,
+    "asked.csv": BY_LINE,
 }
 WAITED: Final = """JobID|User|QOS|Partition|Submit|Start|ElapsedRaw|State|AllocTRES|Priority
 1|u|low|gpu|2026-03-02T00:00:00|2026-03-02T00:00:00|90|COMPLETED|gres/gpu=2,node=1|70

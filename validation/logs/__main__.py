@@ -24,7 +24,7 @@ from validation.logs.drawn import COLUMNS, Drawn, drawn
 from validation.parts.claims import Claim, table
 
 from foretrain.cluster.mixed import fleet
-from foretrain.jobs.admission import that_fit
+from foretrain.jobs.limits import that_fit
 from foretrain.jobs.run import run
 from foretrain.jobs.simulate import simulate
 from foretrain.study.queue_study import read_queue_study

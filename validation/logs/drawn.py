@@ -199,7 +199,7 @@ FORMS: Mapping[str, Form] = {
         lambda devices: [
             f"7,3,4,50,{devices + 1},completed",
             "6,3,1,50,1,completed",
-            "5,3,,,1,pending",
+            "5,3,,,1,running",
             "4,,4,50,1,completed",
             "",
         ],

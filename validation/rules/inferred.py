@@ -3,6 +3,7 @@
     python -m validation.rules.inferred               # 20 sites, drawn afresh; prints its seed
     python -m validation.rules.inferred --seed 4711   # the same again
     python -m validation.rules.inferred --sites 3
+    python -m validation.rules.inferred --wide        # of sites with more that is unusual
 
 Each site leaves a log as `sacct` prints it. A study names the log and says `infer = true`: nodes,
 partitions, weights, shares, backfill and limits are found. The median waiting under them must be
@@ -23,7 +24,7 @@ from statistics import median
 from typing import NamedTuple
 
 from validation.parts.claims import Claim, table
-from validation.rules.sites import HiddenSite, requests, site, starts, written
+from validation.rules.sites import HiddenSite, requests, site, starts, wider, written
 
 from foretrain.jobs.simulate import simulate
 from foretrain.study.queue_study import read_queue_study
@@ -56,9 +57,9 @@ class Found(NamedTuple):
     told: str
 
 
-def found(random: Random, folder: Path) -> Found:
+def found(random: Random, folder: Path, *, wide: bool = False) -> Found:
     """A site, its log, and what its inferred rules make of this log and of another one."""
-    hidden = site(random)
+    hidden = wider(random, site(random)) if wide else site(random)
     logged = _log(random, hidden, folder / "sacct.txt")
     study = folder / "site.toml"
     study.write_text(STUDY.format(log="sacct.txt") + "\n[site]\ninfer = true\n", "utf-8")
@@ -90,12 +91,12 @@ def _log(random: Random, hidden: HiddenSite, path: Path) -> float:
     return median(start - job.arrival for start, (job, _) in zip(begun, jobs, strict=True))
 
 
-def claims(seed: int, sites: int) -> Sequence[Claim]:
+def claims(seed: int, sites: int, *, wide: bool = False) -> Sequence[Claim]:
     """Of how many sites the median waiting is near, under rules that their logs told."""
     results = []
     for place in range(sites):
         with tempfile.TemporaryDirectory() as folder:
-            result = found(Random(f"{seed} inferred {place}"), Path(folder))
+            result = found(Random(f"{seed} inferred {place}"), Path(folder), wide=wide)
         print(f"site {place:2}: {result.told}", flush=True)
         results.append(result)
     near = sum(each.off <= OFF for each in results)
@@ -119,9 +120,10 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m validation.rules.inferred")
     parser.add_argument("--seed", type=int, default=SystemRandom().randrange(10**6))
     parser.add_argument("--sites", type=int, default=SITES)
+    parser.add_argument("--wide", action="store_true")
     asked = parser.parse_args(arguments)
     print(f"seed {asked.seed}")
-    results = claims(asked.seed, asked.sites)
+    results = claims(asked.seed, asked.sites, wide=asked.wide)
     print("\n".join(table(results)))
     return int(any(claim.kept is False for claim in results))
 

@@ -5,12 +5,17 @@ some or all, at cycles of half a minute to five; weights of a multifactor priori
 service, accounts and users with shares; what a user may hold at once. Half of the sites without
 backfill are run by `by_hand.multifactor`, which shares no code with the simulation that is to
 infer them.
+
+A wide draw goes on from there: other periods of the priorities, the classic fair share, windows,
+resolutions, bounds on a user's jobs in a cycle, cycles whenever something happens, partitions that
+share nodes with tiers and factors, limits of accounts and qualities, of devices and of jobs, and
+priorities that the log prints.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -18,7 +23,12 @@ from validation.rules import by_hand
 from validation.rules.by_hand import Request, Shares, Weights
 
 from foretrain.cluster.mixed import Fleet, Nodes
+from foretrain.jobs.limits import Limits
+from foretrain.jobs.nodes import NodePool, packed
 from foretrain.jobs.run import run
+from foretrain.jobs.simulation import Simulation
+from foretrain.jobs.slurm import SlurmDispatcher
+from foretrain.jobs.slurm_queue import Pending
 from foretrain.measured.job import Job, Trace
 from foretrain.measured.limit import Party, PartyLimit
 from foretrain.measured.queue_study import Conditions
@@ -48,6 +58,7 @@ class HiddenSite:
         parts: devices of each partition.
         alone: whether `by_hand.multifactor` can run it.
         prints: whether its log tells nodes.
+        prints_priorities: whether its log tells the priority with which each job started.
     """
 
     fleet: Fleet
@@ -56,6 +67,7 @@ class HiddenSite:
     parts: Mapping[str, int]
     alone: bool
     prints: bool
+    prints_priorities: bool = False
 
 
 def site(random: Random) -> HiddenSite:
@@ -114,6 +126,69 @@ def site(random: Random) -> HiddenSite:
     )
 
 
+def wider(random: Random, hidden: HiddenSite) -> HiddenSite:
+    """The same site with more that is otherwise than usual.
+
+    Args:
+        random: what is drawn from.
+        hidden: the site.
+    """
+    rules = hidden.rules
+    weights = replace(rules.priority, period=random.choice((60.0, 300.0, 300.0, 600.0)))
+    if hidden.alone:
+        return replace(hidden, rules=replace(rules, priority=weights))
+    weights = replace(
+        weights,
+        fair_tree=random.random() < 0.7,
+        partition=random.choice((0.0, 1_000.0, 5_000.0)),
+    )
+    fills = rules.backfill and replace(
+        rules.backfill,
+        interval=random.choice((rules.backfill.interval, rules.backfill.interval, 1.0)),
+        window=random.choice((86_400.0, 86_400.0, 7_200.0, 4 * 86_400.0)),
+        resolution=random.choice((60.0, 60.0, 300.0, 600.0)),
+        per_user=random.choice((0, 0, 0, 3, 10)),
+    )
+    rules = replace(rules, priority=weights, backfill=fills)
+    hidden = replace(hidden, rules=rules, prints_priorities=random.random() < 0.2)
+    if len(rules.partitions) == 1 and random.random() < 0.4:
+        hidden = _overlapping(random, hidden)
+    if not rules.limits and random.random() < 0.35:
+        hidden = replace(hidden, rules=replace(hidden.rules, limits=(_limit(random, hidden),)))
+    return hidden
+
+
+def _overlapping(random: Random, hidden: HiddenSite) -> HiddenSite:
+    """With a second partition on some of the same nodes, or on all of them."""
+    [nodes] = hidden.fleet.nodes
+    few = random.randint(2, nodes.count)
+    first = nodes.count - few if random.random() < 0.5 else 0
+    other = Partition(
+        name=random.choice(("debug", "long")),
+        nodes=((first, first + few - 1),),
+        tier=random.choice((1, 1, 10)),
+        factor=random.choice((1.0, 2.0, 10.0)),
+    )
+    rules = replace(hidden.rules, partitions=(*hidden.rules.partitions, other))
+    return replace(hidden, rules=rules, parts={**hidden.parts, other.name: few * nodes.devices})
+
+
+def _limit(random: Random, hidden: HiddenSite) -> PartyLimit:
+    """A limit that any job keeps alone."""
+    [nodes] = hidden.fleet.nodes
+    largest = max(min(max(nodes.devices * 4, 8), hidden.fleet.devices), hidden.fleet.devices // 2)
+    scopes = [
+        PartyLimit(each=Party.USER, of=Party.QOS, named="normal"),
+        PartyLimit(each=Party.ACCOUNT),
+        PartyLimit(of=Party.QOS, named="high"),
+        PartyLimit(each=Party.USER),
+    ]
+    scope = random.choice(scopes)
+    if random.random() < 0.5:
+        return replace(scope, jobs=float(random.choice((2, 4, 8))))
+    return replace(scope, devices=float(largest))
+
+
 def requests(random: Random, hidden: HiddenSite, count: int) -> list[tuple[Request, str]]:
     """Jobs that come for a while, about as many as the devices can do, and where they go."""
     size = hidden.fleet.nodes[0].devices
@@ -161,6 +236,29 @@ def starts(hidden: HiddenSite, jobs: Sequence[tuple[Request, str]]) -> Sequence[
     return run(trace(hidden, jobs), hidden.fleet, "slurm", conditions=conditions(rules)).begun
 
 
+class _Noting(SlurmDispatcher):
+    """Notes the priority with which each job starts, as Slurm keeps the last one."""
+
+    def __init__(self, site: SiteRules, fleet: Fleet) -> None:
+        super().__init__(site, fleet)
+        self.priorities: dict[int, int] = {}
+
+    def _start(self, pending: Pending, among: int, simulation: Simulation) -> bool:
+        priority = -self._rules.place(pending, simulation.now)[1]
+        started = super()._start(pending, among, simulation)
+        if started:
+            self.priorities[pending.active.rank] = priority
+        return started
+
+
+def priorities(hidden: HiddenSite, jobs: Sequence[tuple[Request, str]]) -> Sequence[int]:
+    """With which priority each job starts under the site's rules."""
+    told, pool = trace(hidden, jobs), NodePool(hidden.fleet, packed)
+    noting = _Noting(hidden.rules, hidden.fleet)
+    Simulation(told, pool, noting, limits=Limits(hidden.rules.limits)).run()
+    return [noting.priorities[rank] for rank in range(len(told.jobs))]
+
+
 def conditions(rules: SiteRules) -> Conditions:
     """Under which its jobs run."""
     return Conditions(site=rules)
@@ -199,12 +297,13 @@ def written(hidden: HiddenSite, jobs: Sequence[tuple[Request, str]], begun: Sequ
         return (DAY + timedelta(seconds=round(seconds))).strftime("%Y-%m-%dT%H:%M:%S")
 
     lines, size = [HEAD], hidden.fleet.nodes[0].devices
+    known = priorities(hidden, jobs) if hidden.prints_priorities else [""] * len(jobs)
     for place, ((job, part), start) in enumerate(zip(jobs, begun, strict=True)):
         limit = str(timedelta(seconds=job.limit)).rjust(8, "0")
         nodes = f",node={-(-job.devices // size)}" if hidden.prints else ""
         lines.append(
             f"{1000 + place}|{job.user}|{hidden.accounts[job.user]}|{NAMES[job.qos]}|{part}"
             f"|{moment(job.arrival)}|{moment(start)}|{job.seconds}|{limit}|COMPLETED"
-            f"|cpu={8 * job.devices},gres/gpu={job.devices}{nodes}|"
+            f"|cpu={8 * job.devices},gres/gpu={job.devices}{nodes}|{known[place]}"
         )
     return "\n".join(lines) + "\n"

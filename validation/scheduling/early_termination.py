@@ -22,8 +22,7 @@ from validation.parts.claims import Claim, in_percent, table
 from foretrain.cluster.mixed import Fleet, fleet
 from foretrain.jobs.active import CountedPool
 from foretrain.jobs.generator import generate
-from foretrain.jobs.hazard import Hazard, Survival, learned
-from foretrain.jobs.mix import PHILLY, Mix
+from foretrain.jobs.mix import PHILLY, Hazard, Mix, Survival, learned
 from foretrain.jobs.ordered import OrderedDispatcher, Ordering
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.policies.elastic import (

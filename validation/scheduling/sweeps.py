@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from heapq import heappop, heappush
 from itertools import product
-from math import inf
+from math import fsum, inf
 from statistics import fmean
 
 from numpy.random import Generator, default_rng
@@ -174,9 +174,14 @@ def _gains(name: str, kinds: Callable[[Generator], list[SweepKind]], seeds: int)
 def bound(trace: Trace, devices: int) -> float:
     """A mean time to the winner, seconds, that no policy beats.
 
-    The larger of two: each sweep alone on all devices, at least as long as its longest trial and as
-    all of its work spread over all devices; and sweeps as jobs of one device that is as fast as all
-    together, shortest remaining work first, of which no policy has a lower mean (schrage1966).
+    The largest of three.
+
+    - Each sweep alone on all devices: at least its longest trial, and its work spread over all.
+    - Sweeps as jobs of one device that is as fast as all together, shortest remaining work first,
+      of which no policy has a lower mean (schrage1966).
+    - On that device, shortest whole work first: no policy has a lower mean of the moments at which
+      half of a sweep's work is done, on average over its work (goemans2002). Rungs follow one
+      another, so that the end comes later than that moment by what `_lag` says.
     """
     rungs = {job.rung.sweep.name: (job.arrival, job.rung.sweep) for job in trace.jobs if job.rung}
     alone = [
@@ -184,7 +189,44 @@ def bound(trace: Trace, devices: int) -> float:
         for _, sweep in rungs.values()
     ]
     waiting = sorted((arrival, sweep.demand / devices) for arrival, sweep in rungs.values())
-    return max(fmean(alone), _shortest_first(waiting) / len(waiting))
+    middle = _mean_busy(waiting) + fsum(_lag(sweep, devices) for _, sweep in rungs.values())
+    return max(fmean(alone), _shortest_first(waiting) / len(waiting), middle / len(waiting))
+
+
+def _lag(sweep: Sweep, devices: int) -> float:
+    """Seconds by which a sweep's winner comes after the mean moment of its work, at least.
+
+    After the work of a rung come the rungs behind it, each as long as a trial or as its work spread
+    over all devices; the work of the rung itself comes half of that before its end, on average.
+    """
+    total = 0.0
+    for bracket in sweep.brackets:
+        behind = 0.0
+        counts = sweep.expected(bracket) if sweep.waits else (0.0,) * len(bracket.rungs)
+        for count, length in zip(reversed(counts), reversed(bracket.lengths), strict=True):
+            work = count * length * sweep.devices
+            lasts = max(length, work / devices)
+            total += work * (behind + 0.5 * lasts)
+            behind += lasts
+    return total / sweep.demand
+
+
+def _mean_busy(jobs: Sequence[tuple[float, float]]) -> float:
+    """The least sum of mean moments of work, from arrival, on one server: shortest work first."""
+    now, total, there = 0.0, 0.0, list[tuple[float, float, float]]()
+    for (arrival, work), upcoming in zip(
+        jobs, [*(arrival for arrival, _ in jobs[1:]), inf], strict=True
+    ):
+        now = max(now, arrival)
+        heappush(there, (work, arrival, work))
+        while there and now < upcoming:
+            whole, came, left = heappop(there)
+            served = min(left, upcoming - now)
+            total += served / whole * (now + 0.5 * served - came)
+            now += served
+            if served < left:
+                heappush(there, (whole, came, left - served))
+    return total
 
 
 def _shortest_first(jobs: Sequence[tuple[float, float]]) -> float:

@@ -1,25 +1,13 @@
 """Jobs while they are in the cluster: what they hold and may hold, their pace, and their devices.
 
-Jobs while they are in the cluster: what they hold, their pace, and the pools of devices.
-
-A job while it is in the cluster: what it holds, what it has done and what it has got.
-
 Pace: how quickly a job would go on some devices, packed on as few nodes as can be.
-
 Progress: how quickly a job goes on the devices that it holds, and how long it stays so.
-
 Pools: which devices are free, and which of them a job gets.
-
-Limits: what users, groups, accounts and arrays may hold at once, whatever the policy.
-
-The simulation asks them at every start and tells them of every start and stop, so that no policy
-can forget one. A job that a limit keeps from starting does not stand in the way of others.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from functools import cache
@@ -28,7 +16,6 @@ from typing import NamedTuple, Protocol, TypeGuard
 
 from foretrain.cluster.mixed import Fleet
 from foretrain.measured.job import Job
-from foretrain.measured.limit import PartyLimit
 from foretrain.throughput import Curve
 
 
@@ -60,6 +47,18 @@ class Left(NamedTuple):
     held: HeldDevices
 
 
+class SwitchWish(NamedTuple):
+    """Few leaf switches that a job waits for.
+
+    Attributes:
+        most: of them.
+        until: when it takes more, in seconds since the trace began.
+    """
+
+    most: int
+    until: float
+
+
 class Active:
     """A job that has arrived and not ended; changed by the simulation alone.
 
@@ -76,7 +75,9 @@ class Active:
             there its time limit counts.
         charged: when `attained` and `running` were last worked out.
         begun: when it first held devices; None before.
+        eligible: from when it stands in the queue: what it waited for before makes it no older.
         stops: how often it was interrupted.
+        suspended: whether it keeps its place and all that limits count but devices, for others.
         left: when that last was, and what it gave back; None before, and after a failure.
         ending: id of the event that ends it, -1 while it waits.
         until: when it ends if it goes on; infinite where its rate changes before. No policy may
@@ -84,8 +85,8 @@ class Active:
     """
 
     __slots__ = (
-        "anew", "attained", "begun", "charged", "done", "ending", "held", "job", "left", "rank",
-        "rate", "running", "since", "stops", "until",
+        "anew", "attained", "begun", "charged", "done", "eligible", "ending", "held", "job", "left",
+        "rank", "rate", "running", "since", "stops", "suspended", "until",
     )  # fmt: skip
 
     def __init__(self, job: Job, rank: int) -> None:
@@ -100,7 +101,9 @@ class Active:
         self.anew = 0.0
         self.charged = job.arrival
         self.begun: float | None = None
+        self.eligible = job.arrival
         self.stops = 0
+        self.suspended = False
         self.left: Left | None = None
         self.ending = -1
         self.until = inf
@@ -228,6 +231,15 @@ class Pool(Protocol):
         """
         ...
 
+    def needed(
+        self, devices: float, kinds: tuple[str, ...], held: Sequence[HeldDevices]
+    ) -> Sequence[int]:
+        """Places of those of some jobs that may have to go for a job; the others surely need not.
+
+        They are as few as `enough` says: without the last of them the job could not be placed.
+        """
+        ...
+
     def remove(self, held: HeldDevices) -> None:
         """Undo a `give`."""
         ...
@@ -246,6 +258,24 @@ class Pool(Protocol):
 
     def give(self, held: HeldDevices) -> None:
         """Devices back."""
+        ...
+
+
+class Homes(Protocol):
+    """Where jobs may run, each on the devices of its partition.
+
+    Attributes:
+        pools: of all partitions.
+    """
+
+    pools: Sequence[Pool]
+
+    def home(self, job: Job) -> Pool:
+        """The devices of a job's partition."""
+        ...
+
+    def wake(self, pool: Pool) -> None:
+        """Something that was asked for happens in the partition of some devices."""
         ...
 
 
@@ -284,6 +314,12 @@ class CountedPool:
                     return count
         return None
 
+    def needed(
+        self, devices: float, kinds: tuple[str, ...], held: Sequence[HeldDevices]
+    ) -> Sequence[int]:
+        """Those of the kind of the last one."""
+        return [place for place, each in enumerate(held) if each.kind == held[-1].kind]
+
     def remove(self, held: HeldDevices) -> None:
         """Devices that were given are held again."""
         self._free[held.kind] -= held.devices
@@ -312,73 +348,3 @@ class CountedPool:
         """Devices back."""
         self._free[held.kind] += held.devices
         self._left += held.devices
-
-
-Lane = tuple[tuple[int, str], ...]
-"""Limits that bind a job, each with the party: jobs of one lane are allowed or not alike."""
-
-
-class Limits:
-    """Limits, and what parties hold of them."""
-
-    def __init__(self, limits: Sequence[PartyLimit]) -> None:
-        """Nobody holds anything."""
-        self._limits = tuple(limits)
-        self._devices: defaultdict[tuple[int, str], float] = defaultdict(float)
-        self._jobs: defaultdict[tuple[int, str], int] = defaultdict(int)
-
-    def __bool__(self) -> bool:
-        """Whether there is any."""
-        return bool(self._limits)
-
-    def lane(self, job: Job) -> Lane:
-        """What bounds a job."""
-        return tuple(
-            (place, limit.party(job))
-            for place, limit in enumerate(self._limits)
-            if limit.binds(job)
-        )
-
-    def allow(self, active: Active, devices: float) -> bool:
-        """Whether a job may start on so many devices."""
-        return self._reached(self.lane(active.job), devices) is None
-
-    def reached(self, active: Active, devices: float) -> PartyLimit | None:
-        """The first limit that a start would exceed; None where none would be."""
-        place = self._reached(self.lane(active.job), devices)
-        return None if place is None else self._limits[place]
-
-    def hold(self, active: Active, devices: float) -> None:
-        """A job has started."""
-        for key in self.lane(active.job):
-            self._devices[key] += devices
-            self._jobs[key] += 1
-
-    def release(self, active: Active, devices: float) -> None:
-        """It has given its devices back."""
-        for key in self.lane(active.job):
-            self._devices[key] -= devices
-            self._jobs[key] -= 1
-
-    def together(self, jobs: Sequence[Active]) -> list[Active]:
-        """Those of some jobs that may run at once, whoever stands first being served first.
-
-        Args:
-            jobs: on the devices that each asks for, whether they run or wait.
-        """
-        if not self:
-            return list(jobs)
-        room = Limits(self._limits)
-        may = []
-        for active in jobs:
-            if room.allow(active, active.job.devices):
-                room.hold(active, active.job.devices)
-                may.append(active)
-        return may
-
-    def _reached(self, lane: Lane, devices: float) -> int | None:
-        for key in lane:
-            limit = self._limits[key[0]]
-            if self._devices[key] + devices > limit.devices or self._jobs[key] + 1 > limit.jobs:
-                return key[0]
-        return None

@@ -1,10 +1,6 @@
 """Who comes into the queue, and how much work a cluster lets in at once.
 
-Admission: how much work a cluster lets in at once.
-
 Partitions: groups of jobs with a part of the fleet of their own.
-
-Fitting: which jobs of a log a fleet can hold at all.
 
 Eligibility: a job that waits for other jobs is not yet in the queue.
 
@@ -15,18 +11,18 @@ other job failed and success was asked, cancels the job, and so do those that wa
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
-from math import inf
 
-from foretrain.cluster.mixed import Fleet
+from foretrain.cluster.mixed import REST, Fleet
 from foretrain.errors import InputError
-from foretrain.jobs.active import Active, pace
-from foretrain.jobs.outcomes import Outcomes
+from foretrain.jobs.active import Active, Pool, pace
+from foretrain.jobs.limits import Singletons, is_single, label_of
 from foretrain.jobs.simulation import Dispatcher, Simulation
 from foretrain.jobs.sweeps import SweepBooks
-from foretrain.measured.job import Dependency, DependsOn, End, Job, Log, Remainder, Trace
+from foretrain.measured.job import Dependency, DependsOn, End, Job, Trace
 
 
 class Admission:
@@ -39,8 +35,7 @@ class Admission:
     def __init__(self, dispatcher: Dispatcher, fleet: Fleet, *, most: float) -> None:
         if not most > 0:
             raise InputError(f"admission needs a cap of work above 0 s, got {most}.")
-        self._dispatcher = dispatcher
-        self._fleet = fleet
+        self._dispatcher, self._fleet = dispatcher, fleet
         self._most = most * fleet.devices
         self._outside: dict[int, Active] = {}
         self._inside: dict[int, float] = {}
@@ -74,126 +69,85 @@ class Admission:
             self._dispatcher.arrive(self._outside.pop(rank), simulation)
 
 
-REST = ""
-"""The partition of all groups without a quota."""
+class Partitions:
+    """Each group with a quota has nodes of its own, and a policy of its own on them.
+
+    Nobody borrows what another group leaves free. Time, limits and dependencies are those of the
+    whole cluster.
+
+    Attributes:
+        pools: of the groups.
+    """
+
+    def __init__(self, of_group: Mapping[str, tuple[Dispatcher, Pool]]) -> None:
+        self._of_group = of_group
+        self._released = 0
+        self._due: list[Pool] = []
+        self.pools: Sequence[Pool] = [pool for _, pool in of_group.values()]
+
+    def arrive(self, active: Active, simulation: Simulation) -> None:
+        """A job has come to its group."""
+        self._deal(active.job, simulation).arrive(active, simulation)
+
+    def leave(self, active: Active, simulation: Simulation) -> None:
+        """A job has left its group."""
+        self._deal(active.job, simulation).leave(active, simulation)
+
+    def decide(self, simulation: Simulation) -> None:
+        """Let those decide on their nodes in whose groups something has happened."""
+        due, self._due = self._due, []
+        released, self._released = self._released, simulation.limits.released
+        for dispatcher, pool in self._of_group.values():
+            if released != self._released or any(pool is each for each in due):
+                simulation.pool = pool
+                dispatcher.decide(simulation)
+
+    def home(self, job: Job) -> Pool:
+        """Where a job may run."""
+        return self._of_group[home(job, self._of_group)][1]
+
+    def wake(self, pool: Pool) -> None:
+        """Something that was asked for happens in the partition of some devices."""
+        self._due.append(pool)
+
+    def _deal(self, job: Job, simulation: Simulation) -> Dispatcher:
+        dispatcher, simulation.pool = self._of_group[home(job, self._of_group)]
+        self._due.append(simulation.pool)
+        return dispatcher
 
 
-def partitioned(
-    trace: Trace, fleet: Fleet, simulate: Callable[[Trace, Fleet], Outcomes]
-) -> Outcomes:
-    """What becomes of jobs where each group with a quota has its devices to itself.
+def home(job: Job, groups: Container[str]) -> str:
+    """The partition of a job, among those of groups with a quota."""
+    return job.group if job.group in groups else REST
+
+
+def is_home(groups: Container[str], group: str, job: Job) -> bool:
+    """Whether a job is of a partition."""
+    return home(job, groups) == group
+
+
+def members(trace: Trace, shares: Mapping[str, Fleet]) -> Mapping[str, Trace]:
+    """The jobs of each partition that has any.
 
     Args:
         trace: the jobs.
-        fleet: of one kind; its quotas are whole nodes.
-        simulate: a run of some jobs on some nodes, under any policy and placement.
-
-    Nobody borrows what another group leaves free, so each partition is a cluster by itself.
-    """
-    shares = parts(fleet)
-    members: dict[str, list[Job]] = {}
-    for job in trace.jobs:
-        members.setdefault(job.group if job.group in shares else REST, []).append(job)
-    if REST in members and REST not in shares:
-        raise InputError(
-            f"{trace.name}: the quotas leave no node for job {members[REST][0].name} of the group"
-            f" '{members[REST][0].group}'. Give that group a quota, or the others less."
-        )
-    ended = {
-        group: simulate(Trace(name=f"{trace.name}, {group}", jobs=tuple(jobs)), shares[group])
-        for group, jobs in members.items()
-    }
-    # The outcomes of all partitions in the order of the whole trace.
-    whole = Outcomes(trace)
-    ranks = {job.name: rank for rank, job in enumerate(trace.jobs)}
-    for part in ended.values():
-        for place, job in enumerate(part.trace.jobs):
-            rank = ranks[job.name]
-            for column in ("begun", "ended", "attained", "held", "stops"):
-                getattr(whole, column)[rank] = getattr(part, column)[place]
-        for column in ("killed", "cancelled"):
-            places = {ranks[part.trace.jobs[place].name] for place in getattr(part, column)}
-            getattr(whole, column).update(places)
-        whole.sweeps = {**whole.sweeps, **part.sweeps}
-        whole.last = max(whole.last, part.last)
-    return whole
-
-
-def parts(fleet: Fleet) -> Mapping[str, Fleet]:
-    """Nodes of each group with a quota, and of the rest if any are left.
+        shares: what each group with a quota has, and the rest if any is left.
 
     Raises:
-        InputError: where quotas are not whole nodes of one kind, or more than there are.
+        InputError: where nothing is left for a job.
     """
-    if len(fleet.nodes) > 1:
-        raise InputError("quotas need a fleet of one kind of device; use a fleet for each kind.")
-    nodes = fleet.nodes[0]
-    uneven = [group for group, devices in fleet.quota.items() if devices % nodes.devices]
-    if uneven:
+    found: dict[str, list[Job]] = {}
+    for job in trace.jobs:
+        found.setdefault(home(job, shares), []).append(job)
+    if REST in found and REST not in shares:
         raise InputError(
-            f"Fleet.quota of {', '.join(uneven)} must be whole nodes, multiples of {nodes.devices}."
+            f"{trace.name}: the quotas leave no node for job {found[REST][0].name} of the group"
+            f" '{found[REST][0].group}'. Give that group a quota, or the others less."
         )
-    rest = fleet.devices - sum(fleet.quota.values())
-    if rest < 0:
-        raise InputError(f"Fleet.quota promises {-rest} devices more than there are.")
-    sizes = {**fleet.quota, REST: rest}
     return {
-        group: Fleet(nodes=(replace(nodes, count=devices // nodes.devices),))
-        for group, devices in sizes.items()
-        if devices
+        group: replace(trace.only(jobs), name=f"{trace.name}, {group}")
+        for group, jobs in found.items()
     }
-
-
-TOO_LARGE = "ask for more devices than there are for them"
-NO_KIND = "need kinds of devices that the fleet has not"
-
-
-def that_fit(log: Log, fleet: Fleet) -> Log:
-    """The log without jobs that the fleet can never hold, which are told as left out.
-
-    Args:
-        log: of this fleet or of another.
-        fleet: what its jobs are to share; a group with a quota has no other devices.
-
-    Where no job fits, all of them are returned: a run of them says why.
-    """
-    shares = parts(fleet) if fleet.quota else {REST: fleet}
-    remainder = Remainder(log.left_out)
-    kept = []
-    for job in log.trace.jobs:
-        share = shares.get(job.group, shares.get(REST))
-        # That the quotas leave a group nothing at all is no matter of one job: a run tells it.
-        most = inf if share is None else room(share, job.kinds)
-        if job.devices <= most:
-            kept.append(job)
-        elif most:
-            told = f"job {job.name} asks for {job.devices}, and there are {most}."
-            remainder.add(TOO_LARGE, job.sequence, told)
-        else:
-            told = f"job {job.name} needs {' or '.join(job.kinds)}."
-            remainder.add(NO_KIND, job.sequence, told)
-    if not kept or len(kept) == len(log.trace.jobs):
-        return log
-    names = {job.name for job in kept}
-    return replace(
-        log,
-        trace=replace(log.trace, jobs=tuple(kept)),
-        begun={name: begun for name, begun in log.begun.items() if name in names},
-        left_out=remainder.left_out(),
-    )
-
-
-def room(fleet: Fleet, kinds: tuple[str, ...]) -> int:
-    """The most devices of one kind.
-
-    Args:
-        fleet: that has them.
-        kinds: that count; empty for all.
-    """
-    return max(
-        (each.count * each.devices for each in fleet.nodes if not kinds or each.kind in kinds),
-        default=0,
-    )
 
 
 class Eligibility:
@@ -214,8 +168,11 @@ class Eligibility:
         self._waiters: defaultdict[Dependency, list[Active]] = defaultdict(list)
         self._news: dict[int, Active] = {}
         self._gone: set[int] = set()
+        self._waits: dict[int, Sequence[Dependency]] = {}
         self.sweeps = SweepBooks()
         _refuse(trace)
+        self._alike = Singletons(trace)
+        self._now_alone(self._alike.alone())
         for job in trace.jobs:
             if job.array:
                 for what in DependsOn:
@@ -223,16 +180,37 @@ class Eligibility:
 
     def arrive(self, active: Active, simulation: Simulation) -> None:
         """A job has come; it may have to wait for others."""
-        if active.job.after and active.begun is None:
-            for each in active.job.after:
+        after = self._after(active) if active.begun is None else ()
+        if all(self._happened.get(each) for each in after):
+            # In its turn among those that come in this instant.
+            self._dispatcher.arrive(active, simulation)
+        else:
+            for each in after:
                 self._waiters[each].append(active)
             self._news[active.rank] = active
-        else:
-            self._dispatcher.arrive(active, simulation)
 
     def leave(self, active: Active, simulation: Simulation) -> None:
         """A job has ended, or lost its node."""
         self._dispatcher.leave(active, simulation)
+
+    def _after(self, active: Active) -> Sequence[Dependency]:
+        """What a job waits for."""
+        if not active.job.after:
+            return ()
+        if active.rank not in self._waits:
+            self._waits[active.rank] = [each.meant(active.job) for each in active.job.after]
+        return self._waits[active.rank]
+
+    def lacks(self, active: Active) -> Sequence[str]:
+        """Names of the jobs and arrays that a job still waits for.
+
+        Args:
+            active: the job.
+        """
+        lacking = [each for each in self._after(active) if not self._happened.get(each)]
+        alone = any(each.what is DependsOn.SINGLETON for each in lacking)
+        others = self._alike.others(active.job) if alone else ()
+        return [each.job for each in lacking if each.what is not DependsOn.SINGLETON] + [*others]
 
     def decide(self, simulation: Simulation) -> None:
         """Let in whoever may start now, let the dispatcher decide, and look again."""
@@ -246,12 +224,16 @@ class Eligibility:
         """Nothing waits for that."""
 
     def give(self, now: float, active: Active) -> None:
-        """Nothing waits for that; a sweep's books are kept."""
+        """Jobs that must be alone may wait for that; a sweep's books are kept."""
+        if not active.suspended:
+            self._now_alone(self._alike.give(active.job))
         if active.job.rung is not None:
             self.sweeps.give(now, active.job.rung.sweep)
 
     def hold(self, now: float, active: Active) -> None:
         """A job has started."""
+        if not active.suspended:
+            self._alike.hold(active.job)
         if active.job.rung is not None:
             self.sweeps.hold(now, active.job.rung.sweep)
         if active.begun == now and not active.stops:
@@ -266,12 +248,17 @@ class Eligibility:
         self._note(job, DependsOn.END, True)
         self._note(job, DependsOn.SUCCESS, good)
         self._note(job, DependsOn.FAILURE, not good)
+        self._now_alone(self._alike.end(job))
         if job.rung is not None:
             # Who is told to end, or never ran, has nobody after it.
             if not ran:
                 self._settle(Dependency(job.name, DependsOn.PROMOTION), False)
             for other, goes_on in self.sweeps.end(job, good=good):
                 self._settle(Dependency(other, DependsOn.PROMOTION), goes_on)
+
+    def _now_alone(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._settle(Dependency(name, DependsOn.SINGLETON), True)
 
     def _note(self, job: Job, what: DependsOn, good: bool) -> None:
         """Something has happened to a job, or never will."""
@@ -297,7 +284,7 @@ class Eligibility:
         while self._news:
             news, self._news = self._news, {}
             for _, active in sorted(news.items()):
-                states = [self._happened.get(each) for each in active.job.after]
+                states = [self._happened.get(each) for each in self._after(active)]
                 if active.rank in self._gone:
                     continue
                 if False in states:
@@ -305,12 +292,49 @@ class Eligibility:
                     simulation.cancel_job(active)
                 elif all(states):
                     self._gone.add(active.rank)
+                    active.eligible = max(active.eligible, simulation.now)
                     self._dispatcher.arrive(active, simulation)
+
+
+class Opening:
+    """The first stage: jobs come to a dispatcher once they stand in the queue.
+
+    Before a trace opens, the dispatcher is told of those alone that then ran, when they began: no
+    policy has anybody else to start. Who waited comes as the trace opens.
+    """
+
+    def __init__(self, dispatcher: Dispatcher, trace: Trace) -> None:
+        self._dispatcher, self._trace, self._seen = dispatcher, trace, False
+
+    def arrive(self, active: Active, simulation: Simulation) -> None:
+        """A job has come; it may have to wait until it stands in the queue."""
+        if self._trace.opened and not self._seen:
+            self._seen = True
+            simulation.at(self._trace.opened, simulation.outcomes.open)
+        job = active.job
+        active.eligible = max(job.arrival, job.eligible or 0.0)
+        comes = self._trace.found.get(job.name, max(active.eligible, self._trace.opened))
+        if active.begun is not None or comes <= simulation.now:
+            self._dispatcher.arrive(active, simulation)
+        else:
+            simulation.at(comes, partial(self._dispatcher.arrive, active, simulation))
+
+    def leave(self, active: Active, simulation: Simulation) -> None:
+        """A job has ended, or lost its node."""
+        self._dispatcher.leave(active, simulation)
+
+    def decide(self, simulation: Simulation) -> None:
+        """Let the dispatcher decide on those that have come."""
+        self._dispatcher.decide(simulation)
 
 
 def _refuse(trace: Trace) -> None:
     """Refuse jobs that would wait for ever."""
-    waits = {job.name: job.after for job in trace.jobs if job.after}
+    waits = {
+        job.name: [each.meant(job) for each in job.after if each.what is not DependsOn.SINGLETON]
+        for job in trace.jobs
+        if job.after
+    }
     members: defaultdict[str, list[str]] = defaultdict(list)
     for job in trace.jobs if waits else ():
         members[job.name].append(job.name)
@@ -323,10 +347,25 @@ def _refuse(trace: Trace) -> None:
                     f"{trace.name}: job {name} waits for {each.job}, which is no job and no array"
                     " of the trace. Add it, or leave the dependency out."
                 )
+    _refuse_circles(trace, waits, members)
+
+
+def _refuse_circles(
+    trace: Trace,
+    waits: Mapping[str, Sequence[Dependency]],
+    members: Mapping[str, Sequence[str]],
+) -> None:
+    """Refuse jobs that would wait for each other."""
     before = {
         name: [other for each in after for other in members[each.job]]
         for name, after in waits.items()
     }
+    since: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for job in trace.jobs if waits else ():
+        if is_single(job):
+            before[job.name] += since[label_of(job)]
+            since[label_of(job)].clear()
+        since[label_of(job)].append(job.name)
     try:
         TopologicalSorter(before).prepare()
     except CycleError as error:

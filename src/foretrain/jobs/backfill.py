@@ -11,8 +11,13 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 
-from foretrain.jobs.active import Active, HeldDevices, Lane, Pool
-from foretrain.jobs.hazard import pace
+from foretrain.jobs.active import (
+    Active,
+    HeldDevices,
+    Pool,
+)
+from foretrain.jobs.limits import Lane
+from foretrain.jobs.mix import pace
 from foretrain.jobs.simulation import Simulation
 
 Need = tuple[int, tuple[str, ...], Lane]
@@ -31,6 +36,10 @@ class WaitingLine:
     def __init__(self) -> None:
         self._blocks: list[list[tuple[int, float, Active]]] = []
         self._least: list[float] = []
+
+    def __len__(self) -> int:
+        """Blocks of jobs that wait."""
+        return len(self._blocks)
 
     def add(self, active: Active) -> None:
         """A job waits."""
@@ -55,11 +64,15 @@ class WaitingLine:
         blocks = self._blocks
         place = bisect_left(blocks, active.rank, key=lambda block: block[-1][0])
         block = blocks[place]
-        del block[bisect_left(block, active.rank, key=lambda entry: entry[0])]
-        if block:
-            self._least[place] = min(each[1] for each in block)
-        else:
+        _, seconds, _ = block.pop(bisect_left(block, (active.rank,)))
+        if not block:
             del blocks[place], self._least[place]
+        elif seconds == self._least[place]:
+            self._least[place] = min(each[1] for each in block)
+
+    def head(self) -> Active:
+        """The first job of all; a line that has none is not kept."""
+        return self._blocks[0][0][2]
 
     def first(self, *, after: int = -1, longest: float = inf) -> Active | None:
         """The first job after a rank that takes so many seconds at most; None where none does."""
@@ -157,15 +170,20 @@ class BackfillDispatcher:
             if self._start(head, simulation):
                 continue
             limits = simulation.limits
-            if limits and not limits.allow(head, head.job.devices):
+            if limits.bind and not limits.allow(head, head.job.devices):
                 barred.add(_need(head, simulation))
                 continue
             self._backfill(head, barred, simulation)
             break
 
     def _head(self, barred: set[Need]) -> Active | None:
-        firsts = (line.first() for need, line in self._lines.items() if need not in barred)
-        return min((each for each in firsts if each), key=lambda active: active.rank, default=None)
+        first: Active | None = None
+        for need, line in self._lines.items():
+            if need not in barred:
+                head = line.head()
+                if first is None or head.rank < first.rank:
+                    first = head
+        return first
 
     def _backfill(self, head: Active, barred: set[Need], simulation: Simulation) -> None:
         """Start later jobs that do not delay the first, in their order."""
@@ -238,8 +256,9 @@ class BackfillDispatcher:
         if not simulation.start(active, active.job.devices, active.job.kinds):
             return False
         need = _need(active, simulation)
-        self._lines[need].remove(active)
-        if self._lines[need].first() is None:
+        line = self._lines[need]
+        line.remove(active)
+        if not len(line):
             del self._lines[need]
         assert active.begun is not None, "who starts has begun"
         insort(self._running, (active.begun + said(active), active.rank, active))
@@ -252,7 +271,7 @@ def _rank(entry: tuple[float, int, Active]) -> int:
 
 def _need(active: Active, simulation: Simulation) -> Need:
     job = active.job
-    return job.devices, job.kinds, simulation.limits.lane(job) if simulation.limits else ()
+    return job.devices, job.kinds, simulation.limits.lane(job) if simulation.limits.bind else ()
 
 
 def said(active: Active) -> float:

@@ -14,6 +14,7 @@ from statistics import fmean
 
 from foretrain.cluster.mixed import Fleet
 from foretrain.errors import InputError
+from foretrain.jobs.asked import Capacity, Enough
 from foretrain.jobs.case import (
     CaseEngine,
     QueueCase,
@@ -21,10 +22,8 @@ from foretrain.jobs.case import (
     run_case,
 )
 from foretrain.jobs.generator import JobKind
-from foretrain.jobs.hazard import pace
+from foretrain.jobs.mix import pace
 from foretrain.jobs.result import (
-    Capacity,
-    Enough,
     PolicyResult,
 )
 from foretrain.jobs.summary import RunSummary, of_one_run, policy_result
@@ -153,10 +152,10 @@ class _Sizing:
             return times
         return [float(each > self.target.seconds) for each in times]
 
-    def shown(self, result: PolicyResult | None) -> float:
+    def shown(self, result: PolicyResult | None) -> float | None:
         """What the target is about, seconds."""
         if result is None:
-            return inf
+            return None
         values = {
             TargetQuantity.MEAN: result.mean_response,
             TargetQuantity.P95: result.p95,
@@ -218,7 +217,7 @@ def capacity(
         quantity=study.target.quantity.value,
         seconds=study.target.seconds,
         load=load,
-        policies=tuple(sorted(found, key=lambda each: (each.nodes or inf, each.response))),
+        policies=tuple(sorted(found, key=lambda each: (each.nodes or inf, each.response or inf))),
     )
 
 

@@ -196,7 +196,7 @@ def arrivals(
         if not study.restart:
             return trace
         jobs = tuple(replace(job, restart=job.restart or study.restart) for job in trace.jobs)
-        return Trace(name=trace.name, jobs=jobs)
+        return replace(trace, jobs=jobs)
     assert load is not None
     return _drawn(
         study.jobs,

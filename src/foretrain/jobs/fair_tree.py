@@ -19,9 +19,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from math import floor, inf
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from foretrain.measured.site import Association, BillingRule, PriorityWeights
+
+Number = TypeVar("Number", float, NDArray[np.float64])
 
 LARGEST = 2**32 - 1
 """Priorities are 32 bits."""
@@ -55,16 +60,32 @@ def priority(factors: PriorityFactors, weights: PriorityWeights, *, nice: float 
         weights: of the site.
         nice: what its user takes off.
     """
-    total = (
-        weights.age * factors.age
-        + weights.fairshare * factors.fairshare
-        + weights.size * factors.size
-        + weights.partition * factors.partition
-        + weights.qos * factors.qos
-        + weights.devices * factors.devices
+    return min(LARGEST, int(max(1.0, weigh(factors, weights, nice=nice))))
+
+
+def weigh(
+    factors: tuple[Number, Number, Number, Number, Number, Number],
+    weights: PriorityWeights,
+    *,
+    nice: Number,
+) -> Number:
+    """The weighted sum of which a priority is the whole part: of a job, or of many at once.
+
+    Args:
+        factors: those of `PriorityFactors`, of the job or a column for each.
+        weights: of the site.
+        nice: what its user takes off.
+    """
+    age, fairshare, size, partition, qos, devices = factors
+    return (
+        weights.age * age
+        + weights.fairshare * fairshare
+        + weights.size * size
+        + weights.partition * partition
+        + weights.qos * qos
+        + weights.devices * devices
         - nice
     )
-    return min(LARGEST, int(max(1.0, total)))
 
 
 def size_factor(nodes: float, cores: float, *, small_first: bool = False) -> float:

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from json import dumps
-from math import inf
+from collections.abc import Iterator, Sequence
 
+from foretrain.jobs.asked import Capacity, Enough, RuleChange
 from foretrain.jobs.inferred import InferredSite
 from foretrain.jobs.policies.table import named
-from foretrain.jobs.result import (
-    Capacity,
-    Enough,
-    LoadPoint,
-    ModelCurve,
-    Replayed,
-)
+from foretrain.jobs.result import LoadPoint, ModelCurve, Replayed
 from foretrain.measured.job import Job, Log
-from foretrain.measured.site import InferredRule, NodeRange
 from foretrain.units import DOLLARS, SECONDS
 
 SURE = 0.01
 """Chance of a difference without a cause below which it is taken for one."""
-
+WORTH = 0.01
+"""Share of the mean waiting by which a change must shorten it to be worth a try."""
 HOUR = 3600.0
-
 SHOWN = 3
 """Entries of a log that are shown of those left out for one reason."""
-
 FAITHFUL = 0.1
 """Relative error of the median waiting up to which a replay is taken for the log's cluster."""
-
+FILLED = 0.5
+"""Share of the load that is used until the last end, below which a run hardly fills its cluster."""
 CROWDED = 2.0
 """Waiting over work from which on a queue is said to be long."""
 
@@ -54,8 +46,7 @@ def findings(
         )
         if fed is not None:
             said.append(f"Its {curve.members} members train at that pace each. {fed.verdict}")
-    for point in points:
-        said += _best(point)
+    said += [text for point in points for text in _best(point)]
     if len(points) > 1 and (low := _order(points[0])[0]) != (high := _order(points[-1])[0]):
         said.append(
             f"The best policy changes with the load: {low} at {points[0].load:g}, {high} at"
@@ -104,7 +95,26 @@ def of_log(log: Log) -> Iterator[str]:
     if log.running:
         yield (
             f"{_jobs(log.running)} still ran when the log was written: in the simulation devices"
-            " are held for as long as the log saw that, and no mean or percentile counts them."
+            " are held for as long as the log saw that, and no mean or percentile counts them. What"
+            " they took is a lower bound, so that those who run longest are missing from the means."
+        )
+    if log.pending:
+        yield (
+            f"{_jobs(log.pending)} had not begun when the log was written: in the simulation they"
+            " stand in the queue, and are taken to run for their time limit, or else for the median"
+            " of the log; no mean or percentile counts them."
+        )
+    trace = log.trace
+    if trace.opened:
+        waited = sum(
+            job.arrival < trace.opened and job.name not in trace.found for job in trace.jobs
+        )
+        yield (
+            f"The log begins in the middle: {_jobs(len(trace.found))} ran already. They hold their"
+            " devices from when they began, whatever the policy, and no mean or percentile counts"
+            f" them. {_jobs(waited)} waited then, from when they were submitted; nobody starts"
+            f" them before {SECONDS.write(trace.opened)} after the first submission, when the log"
+            " begins to tell of all jobs."
         )
     if log.resubmitted:
         yield (
@@ -136,112 +146,6 @@ def of_inferred(site: InferredSite) -> Iterator[str]:
 TELLING = 1.0
 """Per cent of the evidence that is not explained from which on it is said."""
 
-NAMED = 6
-"""Accounts, users or qualities whose share or points are said in a line."""
-
-
-def rules_told(site: InferredSite) -> tuple[InferredRule, ...]:
-    """The rules that a log follows, and what speaks for each.
-
-    Args:
-        site: that was inferred.
-    """
-    rules, [nodes], weights = site.rules, site.fleet.nodes, site.rules.priority
-    held = f"at most {site.held:,} devices were held at once"
-    told = [InferredRule(rule="nodes", value=f"{nodes.count} of {nodes.devices}", evidence=held)]
-    for part in rules.partitions:
-        value = f"nodes {ranges_written(part.nodes)}"
-        told.append(
-            InferredRule(rule=f"partition {part.name}", value=value, evidence="no more were held")
-        )
-    told.append(_passing(site))
-    evidence = f"{100.0 * (1.0 - site.broken):.1f} % of {site.pairs:,} orders of two starts"
-    if site.printed:
-        evidence = f"{site.pairs:,} printed priorities, {100.0 * site.broken:.1f} % not met"
-    factors = {
-        f"age up to {SECONDS.write(weights.longest_age)}": weights.age,
-        "fair share": weights.fairshare,
-        f"size, {'small' if weights.small_first else 'large'} first": weights.size,
-        "quality": weights.qos,
-    }
-    value = ", ".join(f"{name}: {each:,.0f}" for name, each in factors.items() if each)
-    told.append(InferredRule(rule="priority", value=value or "who came first", evidence=evidence))
-    if weights.qos:
-        points = {each.name: each.priority for each in rules.qualities}
-        told.append(InferredRule(rule="qualities", value=_named(points), evidence="ditto"))
-    if weights.fairshare:
-        shares = {each.name: each.shares or 0.0 for each in rules.associations if not each.is_user}
-        half = SECONDS.write(weights.half_life)
-        told.append(InferredRule(rule="half-life of usage", value=half, evidence="ditto"))
-        told.append(InferredRule(rule="shares", value=_named(shares), evidence="ditto"))
-    for limit in rules.limits:
-        value = f"{limit.devices:,.0f} devices for each {limit.each}"
-        told.append(
-            InferredRule(rule="limit", value=value, evidence="several met it, and nobody passed it")
-        )
-    return tuple(told)
-
-
-def _passing(site: InferredSite) -> InferredRule:
-    """How jobs pass."""
-    fills, seen = site.rules.backfill, site.ticks
-    if fills is None:
-        why = "starts come as something happens, or when priorities are worked out again"
-        return InferredRule(rule="passing", value="nobody (no backfill)", evidence=why)
-    slots = f"the first {fills.reserves} of a partition" if fills.reserves else "all"
-    value = f"backfill every {fills.interval:g} s, slots for {slots}, depth {fills.depth}"
-    why = f"{seen.quiet:,} jobs started while nobody came or ended"
-    return InferredRule(rule="passing", value=value, evidence=why)
-
-
-def _named(figures: Mapping[str, float]) -> str:
-    shown = [f"{name}: {each:,.3g}" for name, each in figures.items()][:NAMED]
-    more = len(figures) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
-
-
-def ranges_written(ranges: Sequence[NodeRange]) -> str:
-    """Nodes as a study has them: "0-15, 20"."""
-    return ", ".join(f"{first}-{last}" if first < last else f"{first}" for first, last in ranges)
-
-
-def as_study(site: InferredSite) -> str:
-    """The sections of a study that state the rules of a site.
-
-    Args:
-        site: that was inferred.
-    """
-    rules, [nodes], weights = site.rules, site.fleet.nodes, site.rules.priority
-    lines = ["[fleet]", f"nodes = {nodes.count}", f"devices = {nodes.devices}", "", "[site]"]
-    for part in rules.partitions:
-        lines += ["", "[[site.partitions]]", f"name = {quoted(part.name)}"]
-        lines += [f'nodes = "{ranges_written(part.nodes)}"']
-    for quality in rules.qualities:
-        lines += ["", "[[site.qos]]", f"name = {quoted(quality.name)}"]
-        lines += [f"priority = {quality.priority:.6g}"]
-    for one in rules.associations:
-        lines += ["", f"[[site.{'users' if one.is_user else 'accounts'}]]"]
-        lines += [f"name = {quoted(one.name)}", f"shares = {one.shares:.6g}"]
-        lines += [f"account = {quoted(one.parent)}"] if one.is_user and one.parent else []
-    lines += ["", "[site.priority]"]
-    for key in ("age", "fairshare", "size", "qos"):
-        lines.append(f"{key} = {getattr(weights, key):.6g}")
-    lines += [f"small_first = {str(weights.small_first).lower()}"]
-    lines += [f'{key} = "{getattr(weights, key):.6g} s"' for key in ("longest_age", "half_life")]
-    lines += ["", "[site.backfill]", f"on = {str(rules.backfill is not None).lower()}"]
-    if rules.backfill:
-        fills = rules.backfill
-        lines += [f'interval = "{fills.interval:g} s"', f"reserves = {fills.reserves}"]
-        lines += [f"depth = {fills.depth}"]
-    for limit in rules.limits:
-        lines += ["", "[[site.limits]]", f'each = "{limit.each}"', f"devices = {limit.devices:.0f}"]
-    return "\n".join(lines) + "\n"
-
-
-def quoted(text: str) -> str:
-    """A string as TOML has it."""
-    return dumps(text)
-
 
 def of_wishes(jobs: Sequence[Job], policies: Sequence[str]) -> Iterator[str]:
     """What jobs ask for that policies do not heed.
@@ -260,6 +164,36 @@ def of_wishes(jobs: Sequence[Job], policies: Sequence[str]) -> Iterator[str]:
     ):
         if count and under:
             yield f"Of all jobs {count:,} {asked}, which is not heeded under {', '.join(under)}."
+
+
+def of_changes(changes: Sequence[RuleChange]) -> Iterator[str]:
+    """Which rule to change, and how sure it is that it helps.
+
+    Args:
+        changes: that were tried, the one that shortens waiting most first.
+    """
+    if not changes:
+        return
+    best = changes[0]
+    worth = [
+        each for each in changes if -each.difference > WORTH * (each.waiting - each.difference)
+    ]
+    sure = [each for each in worth if each.p is not None and each.p < SURE]
+    if not worth:
+        yield f"Of {len(changes)} single changes of the site's rules none shortens waiting by 1 %."
+        return
+    known = sure[0] if sure else best
+    how = "which may be chance" if known not in sure else f"p = {known.p:.2g} for so many changes"
+    yield (
+        f"Of {len(changes)} single changes of the site's rules {known.rule} from {known.change} is"
+        f" the one to try: mean waiting is {SECONDS.write(-known.difference)} shorter on the same"
+        f" jobs ({how})."
+    )
+    if known is not best:
+        yield (
+            f"{best.rule} from {best.change} shortens it by {SECONDS.write(-best.difference)}, but"
+            " differs too much from one part of the run to the next to be sure of."
+        )
 
 
 def _jobs(count: int) -> str:
@@ -284,11 +218,7 @@ def _best(point: LoadPoint) -> Iterator[str]:
         f"{first} has the shortest mean response{where}: {SECONDS.write(best.mean_response)}"
         f"{between}, of which {share:.0f} % is waiting."
     )
-    if point.load is not None and point.load >= 1.0:
-        yield (
-            f"At load {point.load:g} more comes than the devices can do: the queue grows as long as"
-            " jobs come, so that these times are those of so many jobs and of no steady state."
-        )
+    yield from _unsteady(point.load or 0.0, best.utilisation)
     if point.pairs:
         pair = point.pairs[0]
         gap = SECONDS.write(pair.difference)
@@ -311,6 +241,20 @@ def _best(point: LoadPoint) -> Iterator[str]:
         )
 
 
+def _unsteady(load: float, utilisation: float) -> Iterator[str]:
+    """Why times at a load, 0 of a trace, are not those of a cluster that filled and goes on."""
+    if load >= 1.0:
+        yield (
+            f"At load {load:g} more comes than the devices can do: the queue grows as long as jobs"
+            " come, so that these times are those of so many jobs and of no steady state."
+        )
+    elif 0 < utilisation < FILLED * load:
+        yield (
+            f"At load {load:g} only {100 * utilisation:.0f} % of the devices are held to the end:"
+            " jobs outlast the last to come. In a longer run jobs wait longer: draw more."
+        )
+
+
 def _devices(count: int) -> str:
     return f"{count:,} device{'s' * (count > 1)}"
 
@@ -324,7 +268,7 @@ def _needs(target: Capacity, enough: Enough) -> str:
     asked = f"a {TARGETS[target.quantity]} of {SECONDS.write(target.seconds)}"
     if enough.nodes is None:
         there = "some jobs or quotas do not fit"
-        if enough.response < inf:
+        if enough.response is not None:
             there = SECONDS.write(enough.response)
         return (
             f"{enough.policy} does not keep {asked} on any number of nodes that was looked at"

@@ -11,84 +11,16 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterator, Mapping, Sequence
-from math import inf
+from enum import IntEnum
 from typing import NamedTuple
 
 from foretrain.cluster.mixed import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
+from foretrain.jobs.quotas import QuotaBooks, QuotaNode, QuotaTree, urgency
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job
-from foretrain.measured.limit import QuotaQueue
-
-THOUSAND = 1000.0
-"""A share of 1000 is all that a cohort lends. Source: kueue, its status."""
-
-
-class QuotaTree:
-    """What queues are promised, lend and use."""
-
-    def __init__(self, queues: Sequence[QuotaQueue]) -> None:
-        """Nobody uses anything."""
-        self.queues: Mapping[str, QuotaQueue] = {each.name: each for each in queues}
-        self.usage = dict.fromkeys(self.queues, 0.0)
-
-    def available(self, name: str) -> float:
-        """Devices that a queue could still use.
-
-        Args:
-            name: of the queue.
-
-        What it lends to nobody is its own; of the rest as much as its cohort has, and as it may
-        borrow.
-        """
-        queue, used = self.queues[name], self.usage[name]
-        own = self._own(queue)
-        beyond = queue.devices - own - max(0.0, used - own) + queue.borrows
-        return max(0.0, own - used) + min(self._of_cohort(queue), beyond)
-
-    def borrows(self, name: str, devices: float) -> bool:
-        """Whether a queue would use more than it is promised with some devices more.
-
-        Args:
-            name: of the queue.
-            devices: more.
-        """
-        return self.usage[name] + devices > self.queues[name].devices
-
-    def share(self, name: str, devices: float = 0.0) -> float:
-        """The share of a queue with some devices more.
-
-        Args:
-            name: of the queue.
-            devices: more.
-
-        Returns:
-            1000 times what it borrows over what its cohort lends, over its weight.
-        """
-        queue = self.queues[name]
-        borrowed = max(0.0, self.usage[name] + devices - queue.devices)
-        lent = sum(each.devices - self._own(each) for each in self._cohort(queue))
-        if not borrowed:
-            return 0.0
-        return THOUSAND * borrowed / lent / queue.weight if queue.weight and lent else inf
-
-    def _own(self, queue: QuotaQueue) -> float:
-        """What it lends to nobody; everything where it has no cohort."""
-        return max(0.0, queue.devices - queue.lends) if queue.cohort else queue.devices
-
-    def _cohort(self, queue: QuotaQueue) -> Iterator[QuotaQueue]:
-        return (each for each in self.queues.values() if each.cohort == queue.cohort)
-
-    def _of_cohort(self, queue: QuotaQueue) -> float:
-        """What nobody of a cohort uses of all that they lend."""
-        if not queue.cohort:
-            return 0.0
-        left = 0.0
-        for each in self._cohort(queue):
-            own = self._own(each)
-            left += each.devices - own - max(0.0, self.usage[each.name] - own)
-        return left
+from foretrain.measured.limit import QuotaCohort, QuotaQueue
 
 
 class QueuedJob(NamedTuple):
@@ -97,31 +29,76 @@ class QueuedJob(NamedTuple):
     urgency: float
     arrival: float
     rank: int
+    queue: str
     active: Active
+
+
+class FlavorFit(IntEnum):
+    """How a job fits, the better the larger."""
+
+    NOT = 0
+    NOBODY = 1
+    """Others would have to stop, and nobody may be stopped."""
+
+    PREEMPTS = 2
+    RECLAIMS = 3
+    """Jobs of other queues alone are stopped."""
+
+    FITS = 4
+
+
+class FlavorChoice(NamedTuple):
+    """A flavor for the first job of a queue, how it fits, and who is stopped for it."""
+
+    flavor: str
+    fitting: FlavorFit
+    height: int = 0
+    victims: tuple[Active, ...] = ()
 
 
 class KueueDispatcher:
     """Lets jobs in as Kueue does.
 
     A job belongs to the queue that its group names. Who is stopped starts again from its beginning,
-    in the place that its arrival gives it.
+    in the place that its arrival gives it, and stops nobody in the instant in which it was stopped.
     """
 
-    def __init__(self, queues: Sequence[QuotaQueue], fleet: Fleet, *, fair: bool = False) -> None:
+    def __init__(
+        self,
+        queues: Sequence[QuotaQueue],
+        fleet: Fleet,
+        *,
+        fair: bool = False,
+        cohorts: Sequence[QuotaCohort] = (),
+    ) -> None:
         """Nobody waits or runs.
 
         Args:
             queues: with their quotas; none for one with all devices.
             fleet: that they share.
             fair: whether shares decide who borrows (fair sharing).
+            cohorts: of the queues.
+
+        Raises:
+            InputError: a flavor is no kind of a fleet of several.
         """
         named = queues or (QuotaQueue(name="", devices=float(fleet.devices)),)
-        self.tree = QuotaTree(named)
+        self.tree = QuotaTree(named, cohorts)
+        self._queues = {each.name: each for each in named}
+        self._jobs = QuotaBooks(self.tree, self._queues, fair=fair)
         self._fair = fair
+        self._kinds = {each.kind for each in fleet.nodes} if len(fleet.nodes) > 1 else set[str]()
         self._lines: dict[str, list[QueuedJob]] = {each.name: [] for each in named}
         self._aside: set[int] = set()
-        self._running: dict[int, Active] = {}
-        self._free = 0.0
+        self._stopped: dict[int, float] = {}
+        self._free, self._released = 0.0, 0
+        flavors = {each.name for queue in named for each in queue.flavors}
+        if self._kinds and flavors - self._kinds:
+            raise InputError(
+                f"site.queues have flavors that are no kinds of the fleet:"
+                f" {', '.join(sorted(flavors - self._kinds))}. Known:"
+                f" {', '.join(sorted(self._kinds))}."
+            )
 
     def arrive(self, active: Active, simulation: Simulation) -> None:
         """A job has come, or comes again after a failure."""
@@ -133,20 +110,47 @@ class KueueDispatcher:
 
     def decide(self, simulation: Simulation) -> None:
         """Cycles, until nobody is let in."""
-        if simulation.pool.free(()) > self._free:
-            self._aside.clear()  # a node may be back
+        released = simulation.limits.released
+        if simulation.pool.free(()) > self._free or released != self._released:
+            self._aside.clear()  # a node may be back, or a limit have room again
+        self._released = released
         blocked: set[str] = set()
-        while heads := dict(self._heads(blocked)):
-            order = sorted(heads, key=lambda name: self._turn(name, heads[name]))
-            let_in = [name for name in order if self._let_in(name, heads[name], simulation)]
-            for name in order:
-                if name in let_in:
-                    continue
-                if self.tree.queues[name].strict:
+        while (heads := dict(self._heads())).keys() - blocked:
+            before = len(self._jobs), len(self._aside), len(blocked)
+            for name in self._cycle(heads, simulation):
+                # Who blocks its queue is looked at in every cycle, and keeps its quota in each.
+                if self._queues[name].strict:
                     blocked.add(name)
                 else:
                     self._aside.add(heads[name].rank)
+            if before == (len(self._jobs), len(self._aside), len(blocked)):
+                break
         self._free = simulation.pool.free(())
+
+    def _cycle(self, heads: Mapping[str, QueuedJob], simulation: Simulation) -> Sequence[str]:
+        """Let the first jobs in that fit; the queues whose first job does not."""
+        chosen = {name: self._choose(head, simulation) for name, head in heads.items()}
+        kept_out: list[str] = []
+        reserved: list[tuple[QuotaNode, str, float]] = []
+        for name in self._turns(heads, chosen):
+            head, choice = heads[name], chosen[name]
+            if choice.fitting is FlavorFit.NOBODY:
+                reserved += self._reserve(head, choice.flavor)
+            if choice.fitting >= FlavorFit.PREEMPTS:
+                there = all(each.held for each in choice.victims) and self._fits(head, choice)
+                # Where somebody was quicker it is looked at again.
+                if not there or self._let_in(head, choice, simulation):
+                    continue
+            kept_out.append(name)
+        for node, flavor, devices in reserved:
+            node.use(flavor, -devices)
+        return kept_out
+
+    def exhausted(self, active: Active) -> bool:
+        """Whether the queue of a job may not use as many devices more."""
+        name = self._queue(active.job)
+        flavors = self._flavors(name, active.job)
+        return all(active.job.devices > self.tree.available(name, each) for each in flavors)
 
     def _queue(self, job: Job) -> str:
         if len(self._lines) == 1 and "" in self._lines:
@@ -159,126 +163,138 @@ class KueueDispatcher:
         return job.group
 
     def _entry(self, active: Active) -> QueuedJob:
-        return QueuedJob(-active.job.priority, active.job.arrival, active.rank, active)
+        job = active.job
+        return QueuedJob(urgency(job), job.arrival, active.rank, self._queue(job), active)
 
-    def _heads(self, blocked: set[str]) -> Iterator[tuple[str, QueuedJob]]:
+    def _heads(self) -> Iterator[tuple[str, QueuedJob]]:
         for name, line in self._lines.items():
-            if name not in blocked:
-                found = next((each for each in line if each.rank not in self._aside), None)
-                if found is not None:
-                    yield name, found
+            found = next((each for each in line if each.rank not in self._aside), None)
+            if found is not None:
+                yield name, found
 
-    def _turn(self, name: str, head: QueuedJob) -> tuple[float, float, float, int]:
-        devices = head.active.job.devices
-        borrows = float(self.tree.borrows(name, devices))
-        first = self.tree.share(name, devices) if self._fair else borrows
-        return (first, *head[:3])
+    def _flavors(self, name: str, job: Job) -> Iterator[str]:
+        """Flavors of a queue that a job can use, in their order."""
+        for flavor in self.tree.queues[name].quota:
+            if not (self._kinds and flavor and job.kinds) or flavor in job.kinds:
+                yield flavor
 
-    def _let_in(self, name: str, head: QueuedJob, simulation: Simulation) -> bool:
-        """Start a job if its queue has quota, if need be in place of others."""
+    def _choose(self, head: QueuedJob, simulation: Simulation) -> FlavorChoice:
+        """The flavor for the first job of a queue: the best that is looked at."""
+        queue, best = self._queues[head.queue], FlavorChoice("", FlavorFit.NOT)
+        for flavor in self._flavors(head.queue, head.active.job):
+            found = self._tried(head, flavor, simulation)
+            if found.fitting > best.fitting or (
+                found.fitting is best.fitting and found.height < best.height
+            ):
+                best = found
+            borrows = found.height > 0 and queue.next_before_borrowing
+            stops = found.fitting < FlavorFit.FITS and not queue.stops_before_next
+            if found.fitting >= FlavorFit.NOBODY and not borrows and not stops:
+                break
+        return best
+
+    def _tried(self, head: QueuedJob, flavor: str, simulation: Simulation) -> FlavorChoice:
+        """How a job fits a flavor."""
+        node, queue = self.tree.queues[head.queue], self._queues[head.queue]
         devices = head.active.job.devices
-        victims: Sequence[Active] = ()
-        if devices > self.tree.available(name):
-            victims = self._victims(name, head)
-            if not victims:
-                return False
-        for victim in victims:
+        if devices > node.most(flavor):
+            return FlavorChoice(flavor, FlavorFit.NOT)
+        height = node.height(flavor, devices)
+        if devices <= node.available(flavor):
+            return FlavorChoice(flavor, FlavorFit.FITS, height)
+        inside = any(each.parent for each in [*node.path()][height : height + 1])
+        while_borrowing = queue.reclaims if self._fair else queue.stops_to_borrow
+        if not (devices <= node.quota[flavor].devices or inside or while_borrowing):
+            return FlavorChoice(flavor, FlavorFit.NOT)
+        victims: tuple[Active, ...] = ()
+        if self._stopped.get(head.rank) != simulation.now:
+            victims = tuple(self._jobs.for_job(head.active, head.queue, flavor))
+        held = [each.held for each in victims if each.held]
+        kinds = self._allowed(flavor, head.active.job)
+        # Nobody is stopped in vain: the devices of whom could be had must be those of a job.
+        if not victims or simulation.pool.enough(devices, kinds, held) is None:
+            return FlavorChoice(flavor, FlavorFit.NOBODY, height)
+        own = any(self._queue(each.job) == head.queue for each in victims)
+        return FlavorChoice(
+            flavor, FlavorFit.PREEMPTS if own else FlavorFit.RECLAIMS, height, victims
+        )
+
+    def _allowed(self, flavor: str, job: Job) -> tuple[str, ...]:
+        return (flavor,) if self._kinds and flavor else job.kinds
+
+    def _turns(
+        self, heads: Mapping[str, QueuedJob], chosen: Mapping[str, FlavorChoice]
+    ) -> Iterator[str]:
+        """Queues in the order in which their first jobs are let in."""
+        if not self._fair:
+            yield from sorted(heads, key=lambda name: (chosen[name].height > 0, *heads[name][:3]))
+            return
+        left = dict(heads)
+        while left:
+            name = next(iter(left))
+            *_, root = self.tree.queues[name].path()
+            won = self._winner(root, left, chosen)
+            yield won
+            del left[won]
+
+    def _fits(self, head: QueuedJob, choice: FlavorChoice) -> bool:
+        """Whether a job is still within its quota, once those have stopped that would."""
+        devices = head.active.job.devices
+        return self._jobs.without(
+            choice.victims, lambda: devices <= self.tree.available(head.queue, choice.flavor)
+        )
+
+    def _let_in(self, head: QueuedJob, choice: FlavorChoice, simulation: Simulation) -> bool:
+        """Start a job, if need be in place of others."""
+        for victim in choice.victims:
             simulation.stop(victim, done=0.0)
+            self._stopped[victim.rank] = simulation.now
             self._gone(victim)
             insort(self._lines[self._queue(victim.job)], self._entry(victim))
-        if not simulation.start(head.active, devices, head.active.job.kinds):
+        job = head.active.job
+        if not simulation.start(head.active, job.devices, self._allowed(choice.flavor, job)):
             return False
-        self._lines[name].remove(head)
-        self._running[head.rank] = head.active
-        self.tree.usage[name] += devices
+        self._lines[head.queue].remove(head)
+        self._jobs.run(head.active, head.queue, choice.flavor)
         return True
 
+    def _reserve(self, head: QueuedJob, flavor: str) -> Iterator[tuple[QuotaNode, str, float]]:
+        """What a job that stops nobody keeps from others in a cycle.
+
+        Who may always take back what it is promised keeps nothing.
+        """
+        queue, node = self._queues[head.queue], self.tree.queues[head.queue]
+        if queue.reclaims and not queue.lower_only:
+            return
+        quota, asked = node.quota[flavor], float(head.active.job.devices)
+        beyond = quota.borrows if node.borrows(flavor, asked) else 0.0
+        devices = max(0.0, min(asked, quota.devices + beyond - node.usage[flavor]))
+        node.use(flavor, devices)
+        yield node, flavor, devices
+
     def _gone(self, active: Active) -> None:
-        del self._running[active.rank]
-        self.tree.usage[self._queue(active.job)] -= active.job.devices
+        self._jobs.gone(active)
         self._aside.clear()
 
-    def _victims(self, name: str, head: QueuedJob) -> Sequence[Active]:
-        """Who is stopped for a job; nobody where that is not allowed or no use."""
-        queue, devices = self.tree.queues[name], head.active.job.devices
-        if self._fair:
-            return self._by_share(name, devices) if queue.reclaims else ()
-        candidates = [
-            each
-            for each in self._running.values()
-            if each.job.preemptible and self._may_stop(name, head, each)
-        ]
-        # Other queues first, lower priority, then who was let in last.
-        candidates.sort(key=lambda each: self._order(name, each))
-        before = dict(self.tree.usage)
-        gone: list[Active] = []
-        for each in candidates:
-            theirs = self._queue(each.job)
-            if theirs != name and not self.tree.borrows(theirs, 0.0):
-                continue
-            self.tree.usage[theirs] -= each.job.devices
-            gone.append(each)
-            if devices <= self.tree.available(name):
-                break
-        else:
-            gone = []
-        # Whoever is not needed goes on, from the last but one to the first.
-        for each in gone[-2::-1]:
-            theirs = self._queue(each.job)
-            self.tree.usage[theirs] += each.job.devices
-            if devices <= self.tree.available(name):
-                gone.remove(each)
-            else:
-                self.tree.usage[theirs] -= each.job.devices
-        self.tree.usage.update(before)
-        return gone
+    def _winner(
+        self,
+        node: QuotaNode,
+        heads: Mapping[str, QueuedJob],
+        chosen: Mapping[str, FlavorChoice],
+    ) -> str:
+        """Whose first job is let in next below a node: a tournament at every level.
 
-    def _may_stop(self, name: str, head: QueuedJob, victim: Active) -> bool:
-        """Whether a job may be stopped for the first of a queue."""
-        queue, theirs = self.tree.queues[name], self._queue(victim.job)
-        if theirs == name:
-            return queue.preempts and victim.job.priority < head.active.job.priority
-        mine = not self.tree.borrows(name, head.active.job.devices)
-        together = queue.cohort and self.tree.queues[theirs].cohort == queue.cohort
-        return bool(queue.reclaims and mine and together)
-
-    def _order(self, name: str, victim: Active) -> tuple[bool, float, float, int]:
-        own = self._queue(victim.job) == name
-        return (own, victim.job.priority, -victim.charged, -victim.rank)
-
-    def _by_share(self, name: str, devices: float) -> Sequence[Active]:
-        """Victims of the queue with the highest share, as long as that is fair.
-
-        First those without whom their queue's share is still not below the other's; then those with
-        whom it is above.
+        Who does not borrow goes before who does, then the lowest share with the job, then the
+        highest priority, then who came first. Empty where no job waits there.
         """
-        tree, before = self.tree, dict(self.tree.usage)
-        mine, gone = tree.share(name, devices), list[Active]()
-        for without in (True, False):
-            while devices > tree.available(name):
-                victim = self._of_highest_share(name, gone)
-                if victim is None:
-                    break
-                theirs = self._queue(victim.job)
-                then = tree.share(theirs, -victim.job.devices if without else 0.0)
-                if not (mine <= then if without else mine < then):
-                    break
-                tree.usage[theirs] -= victim.job.devices
-                gone.append(victim)
-        fits = devices <= tree.available(name)
-        tree.usage.update(before)
-        return gone if fits else ()
-
-    def _of_highest_share(self, name: str, gone: Sequence[Active]) -> Active | None:
-        cohort = self.tree.queues[name].cohort
-        left = [
-            each
-            for each in self._running.values()
-            if each not in gone and each.job.preemptible and self._queue(each.job) != name
-            and self.tree.queues[self._queue(each.job)].cohort == cohort
-        ]  # fmt: skip
-        return min(
-            left,
-            key=lambda each: (-self.tree.share(self._queue(each.job)), *self._order(name, each)),
-            default=None,
-        )
+        if node is self.tree.queues.get(node.name):
+            return node.name if node.name in heads else ""
+        rounds = []
+        for child in node.children:
+            if name := self._winner(child, heads, chosen):
+                queue, choice = self.tree.queues[name], chosen[name]
+                devices = heads[name].active.job.devices
+                queue.use(choice.flavor, devices)
+                rounds.append((choice.height > 0, child.share(), *heads[name][:3], name))
+                queue.use(choice.flavor, -devices)
+        return min(rounds)[-1] if rounds else ""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from math import ceil
+from operator import attrgetter
 
 from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.jobs.active import HeldDevices
@@ -15,6 +16,11 @@ Places = list[tuple[int, int]]
 
 Place = Callable[["NodeRoom", int, int], Places]
 """Where a job's devices should lie, among nodes of a set; nothing where they must not lie so."""
+
+PLACES: Callable[[HeldDevices], tuple[tuple[int, int], ...]] = attrgetter("places")
+
+GONE = -1_000_000
+"""Free devices of a node that is not there: no job gives back as many."""
 
 ALL = -1
 """The set of all nodes: a set is a whole number of which the bits of its nodes are 1."""
@@ -73,17 +79,17 @@ class NodeRoom:
 
     def give(self, places: Iterable[tuple[int, int]], sign: int = 1) -> None:
         """Devices back on some nodes, or taken where the sign is -1."""
-        by_free, free = self.by_free, self.free
+        by_free, free, drained = self.by_free, self.free, self.drained
         for node, devices in places:
-            if node in self.drained:
-                self.drained[node] += sign * devices
+            more = sign * devices
+            if drained and node in drained:
+                drained[node] += more
                 continue
             before, bit = free[node], 1 << node
-            after = before + sign * devices
+            free[node] = after = before + more
             by_free[before] ^= bit
             by_free[after] ^= bit
-            free[node] = after
-            self.left += sign * devices
+            self.left += more
 
     def copy(self) -> NodeRoom:
         """The same nodes, to see what would be."""
@@ -100,8 +106,9 @@ class NodeRoom:
     def fullest(self, devices: int, among: int) -> int | None:
         """Of the nodes with so many free devices the first with fewest; None where none has."""
         for alike in self.by_free[devices:]:
-            if alike & among:
-                return next(nodes_of(alike & among))
+            some = alike if among == ALL else alike & among
+            if some:
+                return (some & -some).bit_length() - 1
         return None
 
     def emptiest(self, among: int) -> list[int]:
@@ -116,27 +123,23 @@ def packed(room: NodeRoom, devices: int, among: int = ALL) -> Places:
 
     Source: jeon2019, section 2.3: locality before waiting time.
     """
-    size, by_free = room.group.devices, room.by_free
-    whole, rest = divmod(devices, size)
-    full = by_free[size] & among
+    size = room.group.devices
+    whole, rest = (0, devices) if devices < size else divmod(devices, size)
     places: Places = []
     if whole:
+        full = room.by_free[size] & among
         if full.bit_count() < whole:
             return []
         for _ in range(whole):
             least = full & -full
             places.append((least.bit_length() - 1, size))
             full ^= least
+            among &= ~least
     if rest:
-        for free in range(rest, size):
-            some = by_free[free] & among
-            if some:
-                break
-        else:
-            some = full
-        if not some:
+        node = room.fullest(rest, among)
+        if node is None:
             return []
-        places.append(((some & -some).bit_length() - 1, rest))
+        places.append((node, rest))
     return places
 
 
@@ -205,7 +208,7 @@ class NodePool:
 
     def free(self, kinds: tuple[str, ...]) -> float:
         """Free devices of some kinds; of all where none is named."""
-        rooms = self._of(kinds)
+        rooms = self._of(kinds) if kinds else self.rooms
         return rooms[0].left if len(rooms) == 1 else sum(room.left for room in rooms)
 
     def has(self, devices: float, kinds: tuple[str, ...], *, among: int = ALL) -> bool:
@@ -220,8 +223,8 @@ class NodePool:
     ) -> int | None:
         """How many of some jobs must give their devices back until a job could be placed."""
         mine = self._of(kinds)
-        if self._place is packed and all(devices <= room.group.devices for room in mine):
-            return _until_a_node_has(devices, {room.group.kind: room for room in mine}, held)
+        if self._on_a_node(devices, mine):
+            return _until_a_node_has(devices, mine, held)
         given: list[HeldDevices] = []
         found = None
         held = list(held)
@@ -236,6 +239,24 @@ class NodePool:
         for each in given:
             self.remove(each)
         return found
+
+    def needed(
+        self, devices: float, kinds: tuple[str, ...], held: Sequence[HeldDevices]
+    ) -> Sequence[int]:
+        """Where one node will do, those on a node of the last one: no other has enough."""
+        if not self._on_a_node(devices, self._of(kinds)):
+            return range(len(held))
+        nodes = {node for node, _ in held[-1].places}
+        alone = nodes.isdisjoint
+        return [k for k, each in enumerate(held) if not alone(node for node, _ in each.places)]
+
+    def most(self, kinds: tuple[str, ...], among: int) -> int:
+        """Devices of one kind on those of some nodes that nobody uses, of the kind with most."""
+        rooms = self._of(kinds)
+        return max(
+            ((room.by_free[-1] & among).bit_count() * room.group.devices for room in rooms),
+            default=0,
+        )
 
     def take(
         self, devices: float, kinds: tuple[str, ...], *, among: int = ALL
@@ -271,6 +292,12 @@ class NodePool:
             self.remove(held)
         return there
 
+    def free_on(self, held: HeldDevices) -> tuple[tuple[int, int], ...]:
+        """Those of some devices that are free, node by node; devices of a node are alike."""
+        free = self._rooms[held.kind].free
+        there = ((node, min(devices, free.get(node, 0))) for node, devices in held.places)
+        return tuple((node, devices) for node, devices in there if devices > 0)
+
     def give(self, held: HeldDevices) -> None:
         """Devices back."""
         room = self._rooms[held.kind]
@@ -285,21 +312,26 @@ class NodePool:
         other.rooms = tuple(other._rooms.values())
         return other
 
+    def there(self, node: int) -> bool:
+        """Whether a node is up, or drained."""
+        room = self.home(node)
+        return node in room.free or node in room.drained
+
     def close(self, node: int) -> None:
         """A node is down; nobody may hold any of its devices."""
-        room = self._home(node)
+        room = self.home(node)
         assert room.free[node] == room.group.devices, f"node {node} is held"
         room.drop(node)
         self._count_down()
 
     def drain(self, node: int) -> None:
         """Nobody may start on a node any more; who is there goes on."""
-        self._home(node).drain(node)
+        self.home(node).drain(node)
         self._count_down()
 
     def open(self, node: int) -> None:
         """A node is there again."""
-        room = self._home(node)
+        room = self.home(node)
         room.set(node, room.drained.get(node, room.group.devices))
         self._count_down()
 
@@ -316,26 +348,35 @@ class NodePool:
         """Devices that were given are held again."""
         self._rooms[held.kind].give(held.places, -1)
 
+    def _on_a_node(self, devices: float, rooms: Iterable[NodeRoom]) -> bool:
+        """Whether a job of so many devices is placed on one node."""
+        return self._place is packed and all(devices <= room.group.devices for room in rooms)
+
     def _of(self, kinds: tuple[str, ...]) -> Sequence[NodeRoom]:
         if not kinds:
             return self.rooms
         return [self._rooms[kind] for kind in kinds if kind in self._rooms]
 
-    def _home(self, node: int) -> NodeRoom:
+    def home(self, node: int) -> NodeRoom:
+        """The nodes of the kind of a node."""
         return next(
             room for room in self._rooms.values() if 0 <= node - room.first < room.group.count
         )
 
 
 def _until_a_node_has(
-    devices: float, rooms: Mapping[str, NodeRoom], held: Iterable[HeldDevices]
+    devices: float, rooms: Sequence[NodeRoom], held: Iterable[HeldDevices]
 ) -> int | None:
     """How many jobs must give their devices back until one node has so many: nothing is moved."""
-    freed: defaultdict[int, int] = defaultdict(int)
-    for count, each in enumerate(held, start=1):
-        room = rooms.get(each.kind)
-        for node, more in each.places if room else ():
-            freed[node] += more
-            if room and node in room.free and room.free[node] + freed[node] >= devices:
+    # Nodes of all kinds have numbers of their own: those of other rooms are as if they were gone.
+    free_of = rooms[0].free.get if len(rooms) == 1 else ChainMap(*(r.free for r in rooms)).get
+    would: dict[int, int] = {}
+    for count, places in enumerate(map(PLACES, held), start=1):
+        for node, more in places:
+            free = would.get(node)
+            if free is None:
+                free = free_of(node, GONE)
+            would[node] = free = free + more
+            if free >= devices:
                 return count
     return None

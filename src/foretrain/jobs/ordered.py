@@ -12,13 +12,16 @@ many jobs wait.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from itertools import islice
 from math import inf, isclose
+from operator import attrgetter, itemgetter
 
-from foretrain.jobs.active import Active, HeldDevices, Lane, Limits, Pool
+from foretrain.jobs.active import Active, HeldDevices, Pool
+from foretrain.jobs.limits import Lane, Limits
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job
 
@@ -33,6 +36,13 @@ Place = tuple[float, Turn, Active]
 
 Heaps = dict[Need, list[Place]]
 """Jobs that wait, by what they need."""
+
+NOBODY_PASSES: Need = (0, (), ())
+"""Stands among what was looked for in vain where the first in line keeps all from starting."""
+
+JOB: Callable[[Place], Active] = itemgetter(2)
+HELD: Callable[[Active], HeldDevices] = attrgetter("held")
+MAY_STOP: Callable[[Active], bool] = attrgetter("job.preemptible")
 
 ROUNDING = 1e-9
 """Share of a key by which floats may miss it."""
@@ -75,10 +85,13 @@ class OrderedDispatcher:
         self._waiting: Heaps = {}
         self._stopped: Heaps = {}
         self._running: list[Place] = []
+        self._held: list[HeldDevices] = []  # by those that run, in their order
+        self._fixed = 0
         self._places: dict[int, Place] = {}
         self._changes: dict[int, int] = {}
         self._fallen: list[Active] = []
         self._looked: set[Need] = set()
+        self._released = 0
         self._free = 0.0
         self._turns = 0
 
@@ -119,20 +132,28 @@ class OrderedDispatcher:
 
     def _serve(self, simulation: Simulation) -> None:
         """Start those that wait, as long as the first of them may start."""
-        looked = self._looked
-        if simulation.pool.free(()) > self._free:
+        looked, released = self._looked, self._limits.released
+        if simulation.pool.free(()) > self._free or released != self._released:
             looked.clear()
-        while heads := [
-            heap[0]
-            for heaps in (self._waiting, self._stopped)
-            for need, heap in heaps.items()
-            if need not in looked
-        ]:
-            head = min(heads) if len(heads) > 1 else heads[0]
-            if not self._start(head, simulation):
-                if not self._order.skips and self._allowed(head[2]):
-                    break
-                looked.add(self._need(head))
+        self._released = released
+        if NOBODY_PASSES in looked:
+            return
+        while head := self._first(looked):
+            if self._start(head, simulation):
+                continue
+            if not self._order.skips and self._allowed(head[2]):
+                looked.add(NOBODY_PASSES)
+                break
+            looked.add(self._need(head))
+
+    def _first(self, looked: set[Need]) -> Place | None:
+        """The first of those that wait and need something else than was looked for in vain."""
+        if len(self._waiting) < 2 and not looked and not self._stopped:
+            return next(iter(self._waiting.values()))[0] if self._waiting else None
+        heads = [heap[0] for need, heap in self._waiting.items() if need not in looked]
+        if self._stopped:
+            heads += [heap[0] for need, heap in self._stopped.items() if need not in looked]
+        return min(heads) if heads else None
 
     def _start(self, head: Place, simulation: Simulation) -> bool:
         """Start the first job of a heap, if need be in place of jobs after it."""
@@ -167,30 +188,21 @@ class OrderedDispatcher:
         job, pool = active.job, simulation.pool
         # Added as for running jobs, so that equal keys stay equal and turns decide.
         first = (key + simulation.now if self._order.falls else key, turn)
-        behind: list[tuple[Active, HeldDevices]] = []
-        count = pool.enough(job.devices, job.kinds, self._behind(first, job.kinds, behind))
-        return _spared(behind, job, pool) if count else ()
+        after = len(self._running) - bisect_left(self._running, first)
+        # Most starts look at them in vain, so no step of the walk is Python's.
+        plain = not job.kinds and not self._fixed
+        held = islice(reversed(self._held), after)
+        count = pool.enough(
+            job.devices,
+            job.kinds,
+            held if plain else map(HELD, self._behind(after, job.kinds)),
+        )
+        return _spared([*islice(self._behind(after, job.kinds), count)], job, pool) if count else ()
 
-    def _behind(
-        self,
-        first: tuple[float, Turn],
-        kinds: tuple[str, ...],
-        found: list[tuple[Active, HeldDevices]],
-    ) -> Iterator[HeldDevices]:
-        """Devices of the jobs after a place that may be stopped, the last job first.
-
-        Nobody goes on looking once there are enough, so they are noted in `found` as they are asked
-        for.
-        """
-        for later, place, running in reversed(self._running):
-            if (later, place) < first:
-                return
-            held = running.held
-            if held is None or not running.job.preemptible:
-                continue
-            if not kinds or held.kind in kinds:
-                found.append((running, held))
-                yield held
+    def _behind(self, after: int, kinds: tuple[str, ...]) -> Iterator[Active]:
+        """Those of so many last jobs that may be stopped, the last one first."""
+        behind = filter(MAY_STOP, map(JOB, islice(reversed(self._running), after)))
+        return filter(lambda active: HELD(active).kind in kinds, behind) if kinds else behind
 
     def _wait(self, active: Active, turn: Turn, *, now: float, least: float = -inf) -> None:
         """Enter a job among the waiting, at its key or at the one that it had if that is higher."""
@@ -205,13 +217,15 @@ class OrderedDispatcher:
         heappush(heap, place)
         if heap[0] is place:
             self._looked.discard(need)
+            self._looked.discard(NOBODY_PASSES)
 
     def _unqueue(self, head: Place) -> None:
         need = self._need(head)
         for heaps in (self._waiting, self._stopped):
-            if need in heaps and heaps[need][0] is head:
-                heappop(heaps[need])
-                if not heaps[need]:
+            heap = heaps.get(need)
+            if heap and heap[0] is head:
+                heappop(heap)
+                if not heap:
                     del heaps[need]
 
     def _turn(self, active: Active, *, waits: bool = False, first: bool = False) -> Turn:
@@ -226,7 +240,10 @@ class OrderedDispatcher:
         now = simulation.now
         key = self._order.key(active, now) + (now if self._order.falls else 0.0)
         place = (key, turn, active)
-        insort(self._running, place)
+        at = bisect_left(self._running, place)
+        self._running.insert(at, place)
+        self._held.insert(at, HELD(active))
+        self._fixed += not active.job.preemptible
         self._places[active.rank] = place
         lasts = self._order.lasts(active, now) if self._order.lasts else inf
         if now + lasts < active.until:
@@ -247,7 +264,9 @@ class OrderedDispatcher:
     def _drop(self, active: Active, simulation: Simulation) -> Place:
         """Take a job from among the running; the place that it had there."""
         place = self._places.pop(active.rank)
-        del self._running[bisect_left(self._running, place)]
+        at = bisect_left(self._running, place)
+        del self._running[at], self._held[at]
+        self._fixed -= not active.job.preemptible
         change = self._changes.pop(active.rank, None)
         if change is not None:
             simulation.cancel(change)
@@ -255,24 +274,25 @@ class OrderedDispatcher:
 
     def _need(self, place: Place) -> Need:
         job = place[2].job
-        return job.devices, job.kinds, self._limits.lane(job) if self._limits else ()
+        return job.devices, job.kinds, self._limits.lane(job) if self._limits.bind else ()
 
     def _allowed(self, active: Active) -> bool:
         """Whether no limit keeps a job from starting."""
-        return not self._limits or self._limits.allow(active, active.job.devices)
+        return not self._limits.bind or self._limits.allow(active, active.job.devices)
 
 
-def _spared(
-    victims: Sequence[tuple[Active, HeldDevices]], job: Job, pool: Pool
-) -> Sequence[Active]:
+def _spared(victims: Sequence[Active], job: Job, pool: Pool) -> Sequence[Active]:
     """Those of the victims that must stop: what is freed beyond the need is left to them.
 
     The first one first. They give their devices back for a moment, to see what would be free.
     """
-    for _, held in victims:
-        pool.give(held)
+    needed = pool.needed(job.devices, job.kinds, [HELD(victim) for victim in victims])
+    victims = [victims[place] for place in needed]
+    for victim in victims:
+        pool.give(HELD(victim))
     stopped: list[tuple[Active, HeldDevices]] = []
-    for victim, held in reversed(victims):
+    for victim in reversed(victims):
+        held = HELD(victim)
         if held.devices <= pool.free(job.kinds) - job.devices:
             pool.remove(held)
             if pool.has(job.devices, job.kinds):

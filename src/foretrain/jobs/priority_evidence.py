@@ -4,7 +4,8 @@ Each pair of jobs of which one started before the other bounds the weights of a 
 priority, and a logistic regression on differences of factors finds weights that break the fewest.
 Where a log prints priorities, a linear regression on them finds the weights themselves.
 
-Shares, half-life and the age from which on jobs grow no older are not linear: they are annealed.
+Shares, half-life and the age from which on jobs grow no older are not linear: each in turn takes
+the value that leaves the least loss.
 
 Source: bradley1952, rank analysis of paired comparisons; the factors are those of `fair_tree.py`.
 """
@@ -18,17 +19,10 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from foretrain.jobs.start_orders import (
-    SHARES,
-    Numbers,
-    SharePoint,
-    Started,
-    StartPairs,
-    UserRanks,
-)
+from foretrain.jobs.start_orders import Numbers, Started, StartPairs
+from foretrain.jobs.user_ranks import SHARES, SharePoint, UserRanks
 
-HOUR: Final = 3_600.0
-DAY: Final = 86_400.0
+HOUR, DAY = 3_600.0, 86_400.0
 
 RIDGE: Final = 1e-5
 """Weight of a squared coefficient beside a mean loss: where all orders can be kept, it bounds."""
@@ -42,8 +36,14 @@ STEPS: Final = 25
 CONVERGED: Final = 1e-5
 """Loss below whose change a fit is taken."""
 
-SAMPLE: Final = 1_500
-"""Pairs with which shares are looked for; the last step looks at all of them."""
+TURNS: Final = 4
+"""Through all coordinates of a point."""
+
+GAIN: Final = 1e-4
+"""Loss below whose change nobody goes on."""
+
+GLANCE, SAMPLE = 300, 800
+"""Pairs with which shares are looked for at first, and then; the last step looks at all of them."""
 
 AGES: Final = (6 * HOUR, DAY, 3 * DAY, 7 * DAY, 14 * DAY, 30 * DAY)
 """Ages from which on jobs may grow no older that are tried."""
@@ -55,7 +55,8 @@ HALF_LIVES: Final = (
 """Half-lives of usage that are tried: administrators write round ones."""
 
 BEGINNINGS: Final = (HOUR, 6 * HOUR, DAY, 3 * DAY, 7 * DAY, 14 * DAY, 30 * DAY)
-"""Those from which a search begins."""
+CLASSIC: Final = (6 * HOUR, 7 * DAY)
+"""Half-lives from which the classic factor is begun with, which is smooth in them."""
 
 ENOUGH: Final = 0.002
 """Share of broken orders below which nobody looks for shares."""
@@ -64,7 +65,7 @@ ENDS: Final = 2
 """Of the searches, how many are gone on with to the end."""
 
 AGE, FAIR_SHARE, SIZE, FIRST_QUALITY = range(4)
-"""Places of weights; qualities after the first follow."""
+"""Places of weights; qualities after the first follow, then partitions after the first."""
 
 
 class FittedWeights(NamedTuple):
@@ -96,8 +97,8 @@ class PriorityEvidence(Protocol):
         """
         ...
 
-    def sample(self, random: Generator) -> PriorityEvidence:
-        """A part of it that is quicker to look at."""
+    def sample(self, random: Generator, most: int) -> PriorityEvidence:
+        """A part of it that is quicker to look at: so many pairs at most."""
         ...
 
 
@@ -125,9 +126,7 @@ class OrderEvidence:
         self, point: SharePoint, *, near: Numbers | None = None, without: tuple[int, ...] = ()
     ) -> FittedWeights:
         """Weights by which the first of each pair stands before the second."""
-        first, second = (np.minimum(1.0, age / point.longest) for age in self._ages)
-        mine, other = self._ranks.of(self._users, point)
-        columns = np.column_stack([first - second, mine - other, self._fixed])
+        columns = self._columns(point)
         columns[:, list(without)] = 0.0
         scale = np.abs(columns).max(axis=0)
         scale[scale == 0.0] = 1.0
@@ -142,12 +141,31 @@ class OrderEvidence:
             return self.fit(point, without=(*without, *wrong))
         return found._replace(weights=found.weights / scale)
 
-    def sample(self, random: Generator) -> OrderEvidence:
+    def broken_starts(self, point: SharePoint, weights: Numbers) -> int:
+        """Jobs that started though some other that waited stood before them by a point or more.
+
+        Args:
+            point: what is not linear.
+            weights: of each factor, in points of a priority.
+
+        As many decisions at least are wrong under such a priority.
+        """
+        behind = self._columns(point) @ weights < -1.0
+        return len(np.unique(self._pairs.first[behind]))
+
+    def _columns(self, point: SharePoint) -> Numbers:
+        """Factors of the first of each pair less those of the second. [pair, factor]"""
+        first, second = (np.minimum(1.0, age / point.longest) for age in self._ages)
+        mine, other = self._ranks.of(self._users, point)
+        found: Numbers = np.column_stack([first - second, mine - other, self._fixed])
+        return found
+
+    def sample(self, random: Generator, most: int) -> OrderEvidence:
         """Some of the pairs."""
         count = len(self._pairs.first)
-        if count <= SAMPLE:
+        if count <= most:
             return self
-        some = random.choice(count, SAMPLE, replace=False)
+        some = random.choice(count, most, replace=False)
         pairs = StartPairs(
             self._pairs.first[some], self._pairs.second[some], self._pairs.weight[some]
         )
@@ -224,9 +242,9 @@ class PrintedEvidence:
         loss = float(np.sqrt((off**2).mean()) / (self._printed.std() or 1.0))
         return FittedWeights(found[:-1], loss, float((off > 1.0).mean()))
 
-    def sample(self, random: Generator) -> PrintedEvidence:
+    def sample(self, random: Generator, most: int) -> PrintedEvidence:
         """All of it, which is quick enough."""
-        del random
+        del random, most
         return self
 
 
@@ -251,10 +269,11 @@ class LogFactors:
         return found
 
     def fixed(self, jobs: Started) -> Numbers:
-        """Size, and whether it is of each quality after the first. [job, factor]"""
+        """Size, and whether it is of each quality and partition after the first. [job, factor]"""
         devices = self.nodes * self.per_node
         size = (np.ceil(jobs.devices / self.per_node) / self.nodes + jobs.devices / devices) / 2.0
         kinds = [jobs.qos == place for place in range(1, len(jobs.qualities))]
+        kinds += [jobs.group == place for place in range(1, len(jobs.groups))]
         return np.column_stack([size, *kinds]).astype(float)
 
 
@@ -276,7 +295,7 @@ class Explanation(NamedTuple):
         Args:
             jobs: of the log.
         """
-        weights = np.zeros(FIRST_QUALITY + len(jobs.qualities) - 1)
+        weights = np.zeros(FIRST_QUALITY + len(jobs.qualities) - 1 + len(jobs.groups) - 1)
         return cls(_equal(jobs), FittedWeights(weights, 0.0, 0.0))
 
 
@@ -294,27 +313,26 @@ def explanations(evidence: PriorityEvidence, jobs: Started) -> Sequence[Explanat
         evidence: of the log.
         jobs: of it.
 
-    Each is followed by others of which one factor after the other has no weight.
+    After each come others of which one factor after the other has no weight.
     """
     random = default_rng(0)
     start = _equal(jobs)
     without = (FAIR_SHARE,)
     points = [start._replace(longest=age) for age in AGES]
-    plain = min(points, key=lambda point: evidence.fit(point, without=without).broken)
-    found = [*_sparser(evidence, plain, without)]
+    plains = [Explanation(point, evidence.fit(point, without=without)) for point in points]
+    plain = min(plains, key=lambda each: each.fit.broken)
+    # From which age on jobs grow no older many orders leave open.
+    near = [each for each in plains if each.fit.broken <= plain.fit.broken + ENOUGH]
+    found = [*_sparser(evidence, plain.point, without), *near]
     if min(each.fit.broken for each in found) < ENOUGH or len(jobs.users) == 1:
         return found
-    quick = evidence.sample(random)
-    tries = [
-        annealed(quick, start._replace(half_life=half_life), random, tries=150, heat=0.05)
-        for half_life in BEGINNINGS
-    ]
-    for more, heat, left in ((500, 0.03, 5), (700, 0.005, 3)):
-        tries = sorted(tries, key=lambda each: each.fit.loss)[:left]
-        tries = [annealed(quick, each.point, random, tries=more, heat=heat) for each in tries]
+    glance, quick = (evidence.sample(random, most) for most in (GLANCE, SAMPLE))
+    points = [start._replace(half_life=each) for each in BEGINNINGS]
+    points += [start._replace(half_life=each, classic=True) for each in CLASSIC]
+    tries = [descended(glance, each) for each in points]
     for each in sorted(tries, key=lambda each: each.fit.loss)[:ENDS]:
-        best = annealed(quick, each.point, random, tries=700, heat=0.002, times=True)
-        best = annealed(evidence, best.point, random, tries=200, heat=0.0005, times=True)
+        best = descended(quick, each.point, times=True)
+        best = descended(evidence, best.point, times=True, turns=1)
         found += _sparser(evidence, best.point, ())
         if min(each.fit.broken for each in found) < ENOUGH:
             break
@@ -334,48 +352,41 @@ def _sparser(
         yield Explanation(point, best)
 
 
-def annealed(
-    evidence: PriorityEvidence,
-    point: SharePoint,
-    random: Generator,
-    *,
-    tries: int,
-    heat: float,
-    times: bool = False,
+def descended(
+    evidence: PriorityEvidence, point: SharePoint, *, times: bool = False, turns: int = TURNS
 ) -> Explanation:
     """Shares and longest age, and half-life too if asked for, that explain more.
+
+    One after the other takes the value that leaves the least loss, until none has a better one.
+    Only from near the site's own half-life are there shares that break hardly any order.
 
     Args:
         evidence: of the log.
         point: where to begin.
-        random: of the tries.
-        tries: how many.
-        heat: loss that is put up with at first.
         times: whether the half-life may change.
+        turns: through all of them, at most.
     """
-    here = best = Explanation(point, evidence.fit(point))
-    for turn in range(tries):
-        warmth = heat * (1.0 - turn / tries) ** 2 + CONVERGED
-        there = _moved(here.point, random, times=times)
-        other = Explanation(there, evidence.fit(there, near=here.fit.weights))
-        if random.random() < np.exp(min(0.0, (here.fit.loss - other.fit.loss) / warmth)):
-            here = other
-            best = min(best, here, key=lambda each: each.fit.loss)
+    best = Explanation(point, evidence.fit(point))
+    for _ in range(turns):
+        before = best.fit.loss
+        for place in range(0 if times else 1, 2 + len(point.accounts) + len(point.users)):
+            for there in _others(best.point, place):
+                fit = evidence.fit(there, near=best.fit.weights)
+                if fit.loss < best.fit.loss:
+                    best = Explanation(there, fit)
+        if best.fit.loss > before - GAIN:
+            break
     return best
 
 
-def _moved(point: SharePoint, random: Generator, *, times: bool) -> SharePoint:
-    """A point nearby."""
-    chance = random.random()
-    if chance < 0.1:
-        return point._replace(longest=AGES[int(random.integers(len(AGES)))])
-    if times and chance < 0.3:
-        moved = HALF_LIVES.index(point.half_life) + (-1, 1)[int(random.integers(2))]
-        return point._replace(half_life=HALF_LIVES[min(max(moved, 0), len(HALF_LIVES) - 1)])
-    places = [*point.accounts, *point.users]
-    for _ in range(1 if random.random() < 0.7 else 2):
-        place = int(random.integers(len(places)))
-        moved = places[place] + (-3, -2, -1, 1, 2, 3)[int(random.integers(6))]
-        places[place] = min(max(moved, 0), len(SHARES) - 1)
-    count = len(point.accounts)
-    return point._replace(accounts=tuple(places[:count]), users=tuple(places[count:]))
+def _others(point: SharePoint, place: int) -> Iterator[SharePoint]:
+    """Points that differ in one coordinate alone: half-life, longest age, then each share."""
+    if place == 0:
+        yield from (point._replace(half_life=each) for each in HALF_LIVES)
+    elif place == 1:
+        yield from (point._replace(longest=each) for each in AGES)
+    else:
+        count, shares = len(point.accounts), [*point.accounts, *point.users]
+        for shares[place - 2] in range(len(SHARES)):
+            accounts, users = tuple(shares[:count]), tuple(shares[count:])
+            yield point._replace(accounts=accounts, users=users)

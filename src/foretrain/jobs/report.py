@@ -9,15 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import Final
 
 from foretrain.ensemble.result import SharedInput
-from foretrain.jobs.result import Capacity, LoadPoint, ModelCurve, PartyResult, Simulated, Span
-from foretrain.measured.queue_study import Drawn, QueueStudy
-from foretrain.measured.site import InferredRules
+from foretrain.jobs.asked import capacity_table, capacity_title, changes_section, why_section
+from foretrain.jobs.result import LoadPoint, ModelCurve, PartyResult, Simulated, Span
+from foretrain.measured.queue_study import Drawn, InferredRules, QueueStudy
 from foretrain.search.report.ranking import plan_columns
-from foretrain.show.charts import Lines, PlotAxis, Ticks, distribution, growth, lines, scaling
+from foretrain.show.charts import (
+    SHORTEST,
+    Lines,
+    PlotAxis,
+    Ticks,
+    distribution,
+    growth,
+    lines,
+    scaling,
+)
 from foretrain.show.report import (
     AnswerReport,
     Block,
@@ -166,6 +174,10 @@ def _sections(study: QueueStudy, answer: Simulated) -> Iterator[ReportSection]:
     if answer.capacity is not None:
         asked = capacity_title(answer.capacity)
         yield ReportSection(name="capacity", title=asked, body=(capacity_table(answer.capacity),))
+    if answer.changes:
+        yield changes_section(answer.changes)
+    for each in answer.why:
+        yield why_section(each)
     follows: tuple[Block, ...] = (*answer.findings, Note(speed(answer)))
     yield ReportSection(name="findings", title="What follows", body=follows)
 
@@ -184,41 +196,13 @@ def responses(point: LoadPoint) -> Table:
     """Response times of every policy, the shortest mean first."""
     found = sorted(point.policies.items(), key=lambda item: item[1].mean_response)
     shown = ("mean_response", "interval", "p50", "p95", "p99", "mean_waiting")
-    more = ("mean_of_finished", "utilisation", "interruptions", "cost")
+    more = ("mean_of_finished", "utilisation", "rented", "interruptions", "cost")
     return table(dict(found), *shown, *more, key="policy", best=0, legend=True)
 
 
 def parts_table(parts: Sequence[PartyResult], name: str) -> Table:
     """Users or groups, those with most device time first."""
     return table({part.name: part for part in parts}, key=name)
-
-
-def capacity_table(answer: Capacity) -> Table:
-    """The fewest nodes that keep the target under each policy."""
-    response = Column(name=answer.quantity, meaning="that time on them", number=True)
-    return table(
-        answer.policies,
-        *("policy", "suffices", "within", "devices"),
-        (
-            response,
-            lambda each: written(SECONDS, each.response) if each.response < inf else "no room",
-        ),
-        *("utilisation", "hourly"),
-    )
-
-
-def capacity_title(answer: Capacity) -> str:
-    """What is asked of a capacity."""
-    return f"How many nodes keep {KEPT[answer.quantity]} within {written(SECONDS, answer.seconds)}"
-
-
-KEPT: Final = {
-    "mean": "a mean response",
-    "p95": "95 % of the responses",
-    "waiting": "a mean waiting time",
-    "p95_waiting": "95 % of the waiting times",
-}
-"""What a target is about, in a heading."""
 
 
 def title(point: LoadPoint, counted: str = "jobs") -> str:
@@ -300,30 +284,43 @@ def _lines(
     across: str = "time since a job came",
     words: str = "",
 ) -> ReportSection:
-    content = {"plot": plot, "words": words, "upwards": upwards, "across": across}
-    picture = Drawing(template="lines", content=content)
+    """A drawing of lines; with words about them, one for each line."""
+    content = {"plot": plot, "upwards": upwards, "across": across, "words": words, "name": name}
+    picture = Drawing(template="multiples" if words else "lines", content=content)
     return ReportSection(name=name, title=title, body=(picture,), page_only=True)
 
 
+WAITED: Final = "How long those waited that came then, until they first ran"
+
+
 def _courses(answer: Simulated) -> Iterator[ReportSection]:
-    """How one run went under each policy."""
+    """How one run went under each policy: a small drawing for each, all on the same axes."""
     means = {name: result.mean_response for name, result in answer.policies.items()}
     shown = sorted(answer.histories, key=lambda each: means[each.policy])
     if not shown:
         return
     queue = lines([(each.policy, each.times, [*map(float, each.queue)]) for each in shown])
     busy = lines([(each.policy, each.times, each.busy) for each in shown], share=True)
-    first = "The first seed at the highest load." if answer.seeds > 1 else ""
-    clock = "time since the first arrival"
-    yield _lines("queue", "Jobs that wait", queue, across=clock, words=first, upwards="jobs")
-    yield _lines("busy", "Devices that are held", busy, across=clock, words=first, upwards="share")
+    waited = lines([(each.policy, each.came, each.waited) for each in shown], quantity=SECONDS)
+    first = "The first seed at the highest load. " if answer.seeds > 1 else ""
+    others = "Each policy in colour, the others grey." if len(shown) > 1 else ""
+    clock, words = "time since the first arrival", f"{first}{others}"
+    for name, title, plot, upwards in (
+        ("queue", "Jobs that wait", queue, "jobs"),
+        ("waited", WAITED, waited, "mean waiting"),
+        ("busy", "Devices that are held", busy, "share"),
+    ):
+        yield _lines(name, title, plot, across=clock, upwards=upwards, words=words)
     plots = [(each.policy, gantt(each.spans)) for each in shown if each.spans]
     picture = Drawing(template="gantt", content={"plots": plots})
     yield ReportSection(name="gantt", title="Who ran when", body=(picture,), page_only=True)
 
 
-SHADES = 5
-"""Of the style sheet, the darkest first."""
+DEPTHS = 5
+"""Shades of spans in the style sheet, the darkest first."""
+
+ROW = 1.15
+"""Height of the row of a job, in the size of its letters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,39 +340,52 @@ class Gantt:
 
     Attributes:
         x: ticks of time.
-        rows: height of one job, per cent.
+        fine: more of them, for who looks closely.
+        jobs: their names, from the top.
+        height: of all rows, in the size of letters.
         stripes: the spans.
     """
 
     x: Ticks
-    rows: float
+    fine: tuple[tuple[float, str], ...]
+    jobs: tuple[str, ...]
+    height: float
     stripes: tuple[Stripe, ...]
 
 
 def gantt(spans: Sequence[Span]) -> Gantt:
-    """Spans of jobs, the first to start on top."""
-    end = max(span.end for span in spans) or 1.0
-    jobs = list(dict.fromkeys(span.job for span in sorted(spans, key=lambda span: span.start)))
-    height = 100 / len(jobs)
+    """Spans of jobs, the first to start on top, from the first of these starts on.
+
+    Args:
+        spans: of the jobs.
+    """
+    ordered = sorted(spans, key=lambda span: span.start)
+    begun, end = ordered[0].start, max(span.end for span in spans)
+    clock = PlotAxis(low=begun, high=max(end, begun + SHORTEST), quantity=SECONDS)
+    long = clock.high - clock.low
+    rows = {job: place for place, job in enumerate(dict.fromkeys(span.job for span in ordered))}
     sizes = sorted({span.devices for span in spans})
     # The darker, the more devices; jobs of one size lie in between.
     steps = max(1, len(sizes) - 1)
-    shades = [round((SHADES - 1) * (1 - place / steps)) for place in range(len(sizes))]
+    shades = [round((DEPTHS - 1) * (1 - place / steps)) for place in range(len(sizes))]
     shade = dict(zip(sizes, shades if len(sizes) > 1 else [1], strict=True))
     stripes = (
         Stripe(
-            x=100 * span.start / end,
-            y=jobs.index(span.job) * height,
-            width=max(0.1, 100 * (span.end - span.start) / end),
+            x=100 * (span.start - begun) / long,
+            y=100 * rows[span.job] / len(rows),
+            width=max(0.1, 100 * (span.end - span.start) / long),
             shade=shade[span.devices],
             text=(
                 f"{span.job}: {span.devices:g} devices from {written(SECONDS, span.start)}"
                 f" to {written(SECONDS, span.end)}"
             ),
         )
-        for span in spans
+        for span in ordered
     )
-    clock = PlotAxis(low=0.0, high=end, quantity=SECONDS)
     return Gantt(
-        x=Ticks(ticks=clock.linear, logarithmic=False), rows=height, stripes=tuple(stripes)
+        x=Ticks(ticks=clock.linear, logarithmic=False),
+        fine=clock.fine,
+        jobs=tuple(rows),
+        height=ROW * len(rows),
+        stripes=tuple(stripes),
     )

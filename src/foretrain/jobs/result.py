@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from foretrain.ensemble.result import SharedInput
+from foretrain.jobs.asked import Capacity, RuleChange, WhyWaited
 from foretrain.measured.job import LeftOut
-from foretrain.measured.site import InferredRules
+from foretrain.measured.queue_study import InferredRules
 from foretrain.plan.plan import Plan
 from foretrain.show.table import label, labelled
 from foretrain.show.words import per_second, percent, span, whole
@@ -28,8 +29,8 @@ def hours(seconds: float) -> str:
 class JobCounts:
     """Jobs by what became of them.
 
-    `running` still ran when their log was written: they hold devices for as long as it saw them,
-    and no mean or percentile counts them. `waiting` have come and not ended.
+    `running` still ran when their log was written: they hold devices for as long as it saw them.
+    `waiting` had not begun then: they stand in the queue. No mean or percentile counts either.
     """
 
     submitted: int
@@ -82,8 +83,10 @@ class PolicyResult:
             end.
         fragmentation: share of the free devices that no job that waits could use, over time;
             None where nodes are not told apart.
+        rented: share of the fleet's device time during which nodes were there or on their way,
+            until the last job left; None where nodes neither come nor leave.
         interruptions: per job.
-        cost: dollars for the fleet until the last end; None without a price.
+        cost: dollars for the fleet until the last end, of what was rented; None without a price.
         jobs: by what became of them, all seeds together.
         groups: by virtual cluster or queue, most device time first.
         users: likewise.
@@ -120,6 +123,13 @@ class PolicyResult:
     jobs: JobCounts
     groups: tuple[PartyResult, ...]
     users: tuple[PartyResult, ...]
+    rented: float | None = field(
+        default=None,
+        metadata={
+            **label("rented", percent, meaning="of all devices' time until the last end", spare=2),
+            "if_set": True,
+        },
+    )
 
     @property
     @labelled("within", number=True, meaning="95 % interval of the mean", spare=1, group=TIME)
@@ -133,7 +143,7 @@ class PolicyResult:
     @labelled("of finished", SECONDS, meaning="mean of jobs that completed", spare=5, group=TIME)
     def mean_of_finished(self) -> float | None:
         """None where all jobs finished, as it would say the mean again."""
-        counted = self.jobs.submitted - self.jobs.running
+        counted = self.jobs.submitted - self.jobs.running - self.jobs.waiting
         return None if self.jobs.finished == counted else self.mean_response_finished
 
 
@@ -257,81 +267,18 @@ class History:
         times: seconds at which something was looked at.
         busy: share of the devices held then.
         queue: jobs that waited then.
-        spans: of the first jobs.
+        came: seconds at which parts of the time began in which jobs came.
+        waited: seconds that those that came in each waited on average, until they first ran.
+        spans: of the jobs in a row that came in the shortest time.
     """
 
     policy: str
     times: tuple[float, ...]
     busy: tuple[float, ...]
     queue: tuple[int, ...]
+    came: tuple[float, ...]
+    waited: tuple[float, ...]
     spans: tuple[Span, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Enough:
-    """How many devices keep a target under a policy.
-
-    Attributes:
-        policy: which one.
-        nodes: the fewest that keep it; None where not even the most that were looked at do.
-        least: the fewest nodes of the 95 % interval; None where none of those that were looked at
-            are enough even with luck, or there is too little to tell.
-        most: the most nodes of it; None where it may be more than were looked at, or likewise.
-        sure: whether runs tell of an interval: `least` or more nodes, and at most `most`.
-        devices: of those nodes.
-        response: what the target is about, seconds, on those nodes or on the most.
-        utilisation: of their devices.
-        price: dollars per second for them; None without a price.
-    """
-
-    policy: str = field(metadata=label("policy"))
-    nodes: int | None
-    least: int | None = None
-    most: int | None = None
-    sure: bool = False
-    devices: int = field(metadata=label("devices", whole))
-    response: float
-    utilisation: float = field(metadata=label("utilisation", percent, short="used"))
-    price: float | None
-
-    @property
-    @labelled("nodes", number=True)
-    def suffices(self) -> str:
-        """How many nodes do, if any number does."""
-        return "not enough" if self.nodes is None else whole(self.nodes)
-
-    @property
-    @labelled("within", number=True, meaning="95 % interval of the nodes", spare=1)
-    def within(self) -> str | None:
-        """The interval of the number of nodes; None where there is too little to tell."""
-        if not self.sure or self.least is None:
-            return None
-        if self.most is None:
-            return f"{self.least} or more"
-        return str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
-
-    @property
-    @labelled("cost per hour", DOLLARS)
-    def hourly(self) -> float | None:
-        """Dollars; None without a price."""
-        return self.price * HOUR if self.price else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capacity:
-    """What a target needs.
-
-    Attributes:
-        quantity: "mean" or "p95" of the response, mean "waiting" or "p95_waiting".
-        seconds: at most.
-        load: at which jobs come, over the devices of the study; None for a trace as it is.
-        policies: what each needs, the fewest nodes first.
-    """
-
-    quantity: str
-    seconds: float
-    load: float | None
-    policies: tuple[Enough, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -383,6 +330,9 @@ class Simulated:
         inferred: the rules that the log follows, where they were asked for.
         jobs_per_second: simulated jobs per CPU second.
         counted: what responses are of: "jobs", or "sweeps" up to their winner.
+        why: why jobs waited that were asked about.
+        changes: single rules of the site that are otherwise, the one that shortens waiting most
+            first, where that was asked.
     """
 
     devices: int
@@ -398,3 +348,5 @@ class Simulated:
     jobs_per_second: float
     inferred: InferredRules | None = None
     counted: str = "jobs"
+    why: tuple[WhyWaited, ...] = field(default=(), metadata={"if_set": True})
+    changes: tuple[RuleChange, ...] = field(default=(), metadata={"if_set": True})

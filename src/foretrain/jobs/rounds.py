@@ -2,10 +2,12 @@
 
 A division says what share of its time each job should have on each kind of device. At the start
 of a round every job and kind has a priority: the promised share over the share of the kind's time
-that the job has received. Down that order whole gangs are placed while devices last; a job that
-runs on as before goes on at once, another starts anew. A job works in whole units (steps) and a
-round is over when the last of its jobs has done its own, or has ended; what ends earlier leaves
-its devices idle until then. Divisions are renewed when jobs have come or left, but seldom.
+that the job has received. Kinds are dealt out one after another, as the fleet lists them: down that
+order whole gangs are placed while devices last. A job that runs on as before goes on at once,
+another starts anew, and the seconds of its start count as none that it received. A job works in
+whole units (steps) and a round is over when the last of its jobs has done its own, or has ended;
+what ends earlier leaves its devices idle until then. Divisions are renewed when jobs have come or
+left, but seldom.
 
 Source: narayanan2020, section 5, and gavel; what they leave open is told in docs/decisions/032.
 
@@ -29,7 +31,10 @@ from foretrain.errors import InputError
 from foretrain.jobs.active import Active, Progress, believed
 from foretrain.jobs.shared import ClusterState, state_of
 from foretrain.jobs.simulation import Simulation
-from foretrain.measured.job import Phased, current
+from foretrain.throughput import (
+    Phased,
+    current,
+)
 
 
 def rates(active: Active, state: ClusterState) -> Mapping[str, float]:
@@ -75,24 +80,6 @@ def only_kind(fleet: Fleet, policy: str) -> str:
             " allox, sia or a policy that orders jobs, or simulate each kind alone."
         )
     return fleet.nodes[0].kind
-
-
-def filled(
-    least: Mapping[int, float], jobs: Sequence[Active], *, devices: float
-) -> dict[int, float]:
-    """Shares of time of jobs that use up some devices.
-
-    What the least shares leave over is given to all, to each the same part of what it lacks.
-
-    Args:
-        least: share of each job, by rank.
-        jobs: those jobs.
-        devices: how many there are.
-    """
-    taken = sum(least[active.rank] * active.job.devices for active in jobs)
-    lacking = sum((1.0 - least[active.rank]) * active.job.devices for active in jobs)
-    part = min(1.0, max(0.0, devices - taken) / lacking) if lacking > 0.0 else 0.0
-    return {rank: share + part * (1.0 - share) for rank, share in least.items()}
 
 
 def water_level(most: Sequence[int], *, devices: float) -> float:
@@ -149,10 +136,12 @@ class Lease(NamedTuple):
 
     Attributes:
         goal: units of work done at which it pauses.
-        ends: when that is.
+        begins: when it goes on with work.
+        ends: when it pauses.
     """
 
     goal: float
+    begins: float
     ends: float
 
 
@@ -181,7 +170,7 @@ class RoundsDispatcher:
         self._accounts: dict[int, Account] = {}
         self._leases: dict[int, Lease] = {}
         self._shares: Shares = {}
-        self._divided = self._began = self._over = 0.0
+        self._divided = self._over = 0.0
         self._stale = True
         self._first: float | None = None
         self._down: Mapping[str, int] | None = None
@@ -213,7 +202,6 @@ class RoundsDispatcher:
         self._down, self._stale = down, self._stale or down is not before
         if self._stale and (not self._divided or now >= self._divided + self._rules.renewal):
             self._renew(simulation)
-        self._began = now
         self._first = now if self._first is None else self._first
         for active, kind in self._ordered():
             free = active.held is None
@@ -229,7 +217,7 @@ class RoundsDispatcher:
     def _pause(self, active: Active, lease: Lease, simulation: Simulation) -> None:
         if active.held is not None:
             received = self._accounts[active.rank].received
-            received[active.held.kind] += lease.ends - self._began
+            received[active.held.kind] += lease.ends - lease.begins
             simulation.stop(active, done=lease.goal)
 
     def _renew(self, simulation: Simulation) -> None:
@@ -253,21 +241,20 @@ class RoundsDispatcher:
 
         Who finds no room runs not, whatever its share: nodes may be down, or devices lie apart.
         """
-        places = []
+        ordered = []
         for kind in self._kinds:
+            places = []
             total = sum(account.received[kind] for account in self._accounts.values())
             for rank, active in self._there.items():
                 if active.job.kinds and kind not in active.job.kinds:
                     continue
                 account, share = self._accounts[rank], self._shares.get(rank, {}).get(kind, 0.0)
                 priority = share / (account.received[kind] / total)
-                places.append((priority, account.owed[kind], share, active, kind))
-        places.sort(key=itemgetter(0, 1, 2), reverse=True)
-        return [
-            (active, kind)
-            for priority, _, _, active, kind in places
-            if priority > 0.0 or self._rules.spare
-        ]
+                if priority > 0.0 or self._rules.spare:
+                    places.append((priority, account.owed[kind], share, active))
+            places.sort(key=itemgetter(0, 1, 2), reverse=True)
+            ordered += [(active, kind) for _, _, _, active in places]
+        return ordered
 
     def _start(self, active: Active, kind: str, simulation: Simulation) -> bool:
         """Start a job on a kind of device, for nothing where the rules say so."""
@@ -284,13 +271,22 @@ class RoundsDispatcher:
         return now == self._first or left / active.rate <= self._rules.period - self._rules.waived
 
     def _lease(self, active: Active, simulation: Simulation) -> None:
-        """Let a job work for a round, or until it changes: then it pauses and starts anew."""
+        """Let a job work for a round, or until it changes: then it pauses and starts anew.
+
+        A start takes its part of the whole steps of a round; the round does not become longer.
+        """
         assert active.held is not None, "who started holds devices"
-        seconds = self._rules.period - (active.since - simulation.now)
-        whole = active.done + max(1, floor(active.rate * seconds))
+        late, rate = active.since - simulation.now, active.rate / _step(active)
+        steps = max(1, floor(rate * self._rules.period))
+        round_ends = simulation.now + steps / rate
+        if late > 0.0:
+            steps = max(1, floor(steps - rate * late))
         turn = min(self._progress(active, active.held).until, active.job.ends_after)
-        goal = min(whole, turn)
-        lease = Lease(goal, active.since + (goal - active.done) / active.rate)
+        goal = min(active.done + steps * _step(active), turn)
+        ends = active.since + (goal - active.done) / active.rate
+        if goal < turn:
+            ends = max(ends, round_ends)
+        lease = Lease(goal, active.since, ends)
         self._leases[active.rank] = lease
         if goal == turn < active.job.ends_after:
             simulation.at(lease.ends, partial(self._pause, active, lease, simulation))

@@ -5,26 +5,50 @@ Where nodes fail, jobs lose their devices and the work since their last checkpoi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import ceil, expm1, fsum
-from typing import TYPE_CHECKING
+from math import ceil, expm1, fsum, inf
+from typing import TYPE_CHECKING, NamedTuple
 
-from foretrain.cluster.mixed import Fleet, NodeFailures
+from foretrain.cluster.mixed import REST, Autoscaling, Fleet, NodeFailures
 from foretrain.errors import InputError
-from foretrain.jobs.active import Active, CountedPool, Limits, Pool
-from foretrain.jobs.admission import Admission, Eligibility, partitioned, room
-from foretrain.jobs.hazard import pace
+from foretrain.jobs.active import (
+    CountedPool,
+    Pool,
+)
+from foretrain.jobs.admission import (
+    Admission,
+    Eligibility,
+    Opening,
+    Partitions,
+    home,
+    is_home,
+    members,
+)
+from foretrain.jobs.limits import LIMITED, OF_SITE, UNLICENSED, Limits, unlicensed
+from foretrain.jobs.mix import pace
 from foretrain.jobs.nodes import NodePool, Place, packed, racks, spread
-from foretrain.jobs.outages import Fragmentation, Outages, lose_node
-from foretrain.jobs.outcomes import Observer, Outcomes, Watch
+from foretrain.jobs.outages import Autoscaler, Failures, Outages
+from foretrain.jobs.outcomes import (
+    Fragmentation,
+    Observer,
+    OfSome,
+    Outcomes,
+    Watch,
+    stranded_share,
+)
 from foretrain.jobs.policies.policy import PolicyInputs
 from foretrain.jobs.policies.table import named
+from foretrain.jobs.quotas import QuotaTree
 from foretrain.jobs.rounds import only_kind
 from foretrain.jobs.simulation import Dispatcher, Simulation
-from foretrain.measured.job import End, Job, Trace
+from foretrain.jobs.slurm_horizon import SwitchTree, progress_of
+from foretrain.jobs.why import WaitingNotes
+from foretrain.measured.job import OPEN_ENDS, Job, Trace
+from foretrain.measured.limit import PartyLimit
 from foretrain.measured.queue_study import Conditions, Placement
+from foretrain.measured.site import SiteRules, node_set
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -51,6 +75,7 @@ def run(
     conditions: Conditions | None = None,
     watch: Watch | None = None,
     random: Generator | None = None,
+    why: WaitingNotes | None = None,
 ) -> Outcomes:
     """What becomes of the jobs of a trace.
 
@@ -62,6 +87,7 @@ def run(
         conditions: under which they run; None for any devices, and a decision at every event.
         watch: notes how it went.
         random: decides when nodes fail; needed where they do.
+        why: notes why a job waits.
 
     Raises:
         InputError: where a job can never run.
@@ -70,11 +96,29 @@ def run(
     _refuse(trace, fleet, policy, asked=asked)
     # What there is to learn from: how long those would take that still run is not known.
     past = past or trace
-    over = tuple(job for job in past.jobs if job.end is not End.RUNNING)
+    over = tuple(job for job in past.jobs if job.end not in OPEN_ENDS)
     known = replace(past, jobs=over) if 0 < len(over) < len(past.jobs) else past
 
-    pipeline = _Stages(policy=policy, past=known, asked=asked, watch=watch, random=random)
-    return partitioned(trace, fleet, pipeline) if fleet.quota else pipeline(trace, fleet)
+    stages = _Stages(policy=policy, past=known, asked=asked, watch=watch, random=random, why=why)
+    return stages.outcomes(trace, fleet)
+
+
+class _Part(NamedTuple):
+    """The nodes that some jobs share, and who deals them out.
+
+    Attributes:
+        dispatcher: the stages up to the policy.
+        policy: the last of them.
+        pool: the nodes.
+        lies: notes how badly they lie; None where nodes do not matter.
+        scaler: lets nodes come and leave; None where they stay.
+    """
+
+    dispatcher: Dispatcher
+    policy: Dispatcher
+    pool: Pool
+    lies: Fragmentation | None
+    scaler: Autoscaler | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +128,14 @@ class _Stages:
     | stage | what it decides | where |
     |---|---|---|
     | capacity | which nodes are there | `Failures`, `outages.py` |
+    | opening | what a log begins with: who runs, and who waits | `admission.py` |
     | eligibility | what a job waits for before it stands in the queue | `admission.py` |
     | admission | how much work is let in | `admission.py` |
     | priority, selection | who is next, and who may pass | a policy's order or division |
     | reservation, backfill | who has a future start that others must not touch | `backfill.py` |
     | preemption | who is stopped for whom | a policy; `Simulation.stop` |
-    | limits | who may not start, whatever a policy says | `active.py`; `Simulation.start` |
+    | partitions | who has which nodes, where groups have quotas | `admission.py` |
+    | limits | who may not start, whatever a policy says | `limits.py`; `Simulation.start` |
     | placement | on which nodes | `active.py`, `nodes.py` |
 
     A policy is the four in the middle. The others are the same under every policy.
@@ -100,49 +146,91 @@ class _Stages:
     asked: Conditions
     watch: Watch | None
     random: Generator | None
+    why: WaitingNotes | None
 
-    def __call__(self, trace: Trace, fleet: Fleet) -> Outcomes:
+    def outcomes(self, trace: Trace, fleet: Fleet) -> Outcomes:
         """What becomes of the jobs of a trace."""
-        check(trace, fleet)
-        asked = self.asked
-        observers: list[Observer] = [self.watch] if self.watch else []
-        dispatcher = named(self.policy).make(
-            PolicyInputs(fleet=fleet, past=self.past, period=asked.period, site=asked.site)
+        asked, of_group = self.asked, self._parts(trace, fleet)
+        first = next(iter(of_group.values()))
+        quotas = Partitions(
+            {group: (each.dispatcher, each.pool) for group, each in of_group.items()}
         )
-        if asked.admit:
-            dispatcher = Admission(dispatcher, fleet, most=asked.admit)
-        pool, lies = self._pool(fleet)
-        observers += [lies] if lies else []
-        if asked.failures is not None:
-            assert self.random is not None, "failures need a random generator"
-            assert isinstance(pool, NodePool), "what fails is a node"
-            dispatcher = Failures(dispatcher, pool, failing=asked.failures, random=self.random)
+        dispatcher: Dispatcher = quotas if fleet.quota else first.dispatcher
+        observers = self._observers(of_group, several=bool(fleet.quota))
+        if first.scaler:
+            first.scaler.begin(trace)
         if asked.outages:
-            assert isinstance(pool, NodePool), "what is out is a node"
-            dispatcher = Outages(dispatcher, pool, outages=asked.outages)
+            assert isinstance(first.pool, NodePool), "what is out is a node"
+            dispatcher = Outages(dispatcher, first.pool, outages=asked.outages)
         eligibility = None
         if any(job.after or job.rung for job in trace.jobs):
             # The first whom a job meets: who is given up before it may start, nobody else has met.
             eligibility = Eligibility(dispatcher, trace)
             observers.append(eligibility)
             dispatcher = eligibility
+        if trace.opened or any(job.eligible is not None for job in trace.jobs):
+            dispatcher = Opening(dispatcher, trace)
+        if self.why is not None:
+            asks = next((job for job in trace.jobs if job.name == self.why.job), trace.jobs[0])
+            dispatcher = self.why.over(
+                dispatcher, of_group[home(asks, of_group)].policy, eligibility
+            )
         outcomes = Simulation(
             trace,
-            pool,
+            first.pool,
             dispatcher,
             observers=observers,
-            limits=Limits((*asked.limits, *asked.site.limits)),
+            limits=Limits(asked.all_limits),
             grace=asked.grace,
+            progress=progress_of(asked.site, fleet),
+            homes=quotas if fleet.quota else None,
         ).run()
-        outcomes.fragmentation = lies.stranded_share if lies else None
+        outcomes.fragmentation = stranded_share([each.lies for each in of_group.values()])
+        outcomes.rented = first.scaler.rented(outcomes) if first.scaler else None
         outcomes.sweeps = eligibility.sweeps.held if eligibility else {}
         return outcomes
+
+    def _observers(self, of_group: Mapping[str, _Part], *, several: bool) -> list[Observer]:
+        """Who is told of all jobs, and of those of each partition."""
+        observers: list[Observer] = [self.watch] if self.watch else []
+        return observers + [
+            OfSome(each.lies, partial(is_home, of_group, group)) if several else each.lies
+            for group, each in of_group.items()
+            if each.lies
+        ]
+
+    def _parts(self, trace: Trace, fleet: Fleet) -> Mapping[str, _Part]:
+        """The partitions that have jobs; all jobs are in one where groups have no quotas."""
+        shares = fleet.parts
+        jobs = members(trace, shares) if fleet.quota else {REST: trace}
+        for group, mine in jobs.items():
+            of_site = site_room(self.asked.site, shares[group], {self.policy})
+            check(mine, shares[group], self.asked.all_limits, of_site=of_site)
+        return {group: self._part(shares[group]) for group in jobs}
+
+    def _part(self, fleet: Fleet) -> _Part:
+        """The stages of one partition, on its own nodes."""
+        asked = self.asked
+        policy: Dispatcher = named(self.policy).make(
+            PolicyInputs(fleet=fleet, past=self.past, period=asked.period, site=asked.site)
+        )
+        dispatcher, (pool, lies), scaler = policy, self._pool(fleet), None
+        if asked.scaling:
+            assert isinstance(pool, NodePool), "what comes is a node"
+            scaler = Autoscaler(dispatcher, pool, scaling=asked.scaling, random=self.random)
+            dispatcher = scaler
+        if asked.admit:
+            dispatcher = Admission(dispatcher, fleet, most=asked.admit)
+        if asked.failures is not None:
+            assert self.random is not None, "failures need a random generator"
+            assert isinstance(pool, NodePool), "what fails is a node"
+            dispatcher = Failures(dispatcher, pool, failing=asked.failures, random=self.random)
+        return _Part(dispatcher, policy, pool, lies, scaler)
 
     def _pool(self, fleet: Fleet) -> tuple[Pool, Fragmentation | None]:
         """Devices, told apart by node where that matters, and who notes how badly they lie."""
         asked = self.asked
-        anywhere = asked.placement is Placement.ANY and not (asked.failures or asked.outages)
-        if anywhere and not named(self.policy).on_nodes:
+        if not asked.on_nodes and not named(self.policy).on_nodes:
             return CountedPool(fleet), None
         pool = NodePool(fleet, PLACES.get(asked.placement, packed))
         return pool, Fragmentation(pool)
@@ -153,14 +241,18 @@ def _refuse(trace: Trace, fleet: Fleet, policy: str, *, asked: Conditions) -> No
     wanted = named(policy)
     if wanted.one_kind:
         only_kind(fleet, policy)
-    if wanted.fluid and (asked.placement is not Placement.ANY or asked.failures or asked.outages):
+    if wanted.fluid and asked.on_nodes:
         raise InputError(f"{policy} divides devices as a fluid, which lies on no node: {FLUID}")
-    if asked.outages and fleet.quota:
-        raise InputError("outages count the nodes of a whole fleet; leave the quotas out.")
+    if (asked.outages or asked.scaling or asked.site.switches) and fleet.quota:
+        raise InputError(
+            "outages, scaling and switches are of the nodes of a whole fleet; leave the quotas out."
+        )
     if asked.failures is not None:
         refuse_endless(trace, fleet, asked.failures)
+    period = asked.period or wanted.period
+    if asked.scaling:
+        _refuse_scaling(asked.scaling, fleet, policy=policy, period=period)
     if wanted.period:
-        period = asked.period or wanted.period
         work = fsum(job.devices * job.ends_after / pace(job) for job in trace.jobs)
         rounds = (trace.jobs[-1].arrival + work / fleet.devices) / period
         if rounds > ROUNDS:
@@ -170,20 +262,101 @@ def _refuse(trace: Trace, fleet: Fleet, policy: str, *, asked: Conditions) -> No
             )
 
 
+def _refuse_scaling(scaling: Autoscaling, fleet: Fleet, *, policy: str, period: float) -> None:
+    """Refuse more nodes than there are, and nodes that would leave before anybody decides."""
+    fewest = min(fleet.nodes, key=lambda each: each.count)
+    if scaling.least > fewest.count:
+        whose = f" of {fewest.kind}" if fewest.kind else ""
+        raise InputError(
+            f"simulation.scaling.least is {scaling.least}, and the fleet has {fewest.count} nodes"
+            f"{whose} at most. Keep fewer, or give the fleet more."
+        )
+    if period >= max(scaling.idle, scaling.after_add):
+        raise InputError(
+            f"scaling lets nodes go that are idle for less than a round of {policy} ({period:g} s):"
+            " they would leave before it decides. Make scaling.idle longer than that."
+        )
+
+
 FLUID = 'leave placement "any" and failures out, or take another policy.'
 
 
-def check(trace: Trace, fleet: Fleet) -> None:
-    """Refuse jobs that the fleet can never hold, all at once."""
-    largest = {kinds: room(fleet, kinds) for kinds in {job.kinds for job in trace.jobs}}
+def site_room(
+    site: SiteRules, fleet: Fleet, policies: Collection[str | None]
+) -> Callable[[Job], float]:
+    """The most devices that the rules of a site ever give a job, of one kind.
+
+    Args:
+        site: with partitions, which Slurm keeps to, and queues, which Kueue does.
+        fleet: that it shares.
+        policies: names of those under which jobs run.
+
+    Where a job names no partition or queue that there is, a run of it says so.
+    """
+    rules: list[Callable[[Job], float]] = []
+    if "slurm" in policies and site.partitions:
+        pool = NodePool(fleet, packed)
+        nodes = {each.name: node_set(each.nodes, pool.count) for each in site.partitions}
+        first = site.partitions[0].name
+        rules.append(lambda job: pool.most(job.kinds, nodes.get(job.group or first, -1)))
+    if "slurm" in policies and site.switches:
+        there = NodePool(fleet, packed)
+        tops = SwitchTree(site.switches, there.count).tops
+        rules.append(lambda job: max(there.most(job.kinds, top) for top in tops))
+    if "kueue" in policies and site.queues:
+        tree = QuotaTree(site.queues, site.cohorts)
+        rules.append(lambda job: most_of_queue(tree, job))
+    return lambda job: min((rule(job) for rule in rules), default=inf)
+
+
+def most_of_queue(tree: QuotaTree, job: Job) -> float:
+    """The most devices of one flavor that the queue of a job may use."""
+    node = tree.queues.get(job.group)
+    return max(map(node.most, node.quota)) if node else inf
+
+
+def check(
+    trace: Trace,
+    fleet: Fleet,
+    limits: Sequence[PartyLimit] = (),
+    *,
+    of_site: Callable[[Job], float] = lambda _: inf,
+) -> None:
+    """Refuse jobs that the fleet, a limit or the rules of a site never let start, all at once."""
+    largest = {kinds: fleet.most(kinds) for kinds in {job.kinds for job in trace.jobs}}
     too_large = [job for job in trace.jobs if job.devices > largest[job.kinds]]
     if too_large:
-        names = ", ".join(f"{job.name} ({job.devices})" for job in too_large[:LISTED])
-        more = f" and {len(too_large) - LISTED} more" if len(too_large) > LISTED else ""
         raise InputError(
             f"{trace.name}: {len(too_large)} jobs ask for more devices of one kind than the fleet"
-            f" has ({max(largest.values())}): {names}{more}. Enlarge the fleet, or leave them out."
+            f" has ({max(largest.values())}): {_listed(too_large)}. Enlarge the fleet, or leave"
+            " them out."
         )
+    wide = [job for job in trace.jobs if job.devices > of_site(job)]
+    if wide:
+        raise InputError(
+            f"{trace.name}: {len(wide)} jobs {OF_SITE}: {_listed(wide)}. Submit them elsewhere,"
+            " enlarge it, or leave them out."
+        )
+    lacking = [job for job in trace.jobs if job.licenses and unlicensed(job, limits)]
+    if lacking:
+        names = sorted({name for job in lacking for name in unlicensed(job, limits)})
+        raise InputError(
+            f"{trace.name}: {len(lacking)} jobs {UNLICENSED}: {', '.join(names)}. Add them to"
+            " site.licenses, or leave the jobs out."
+        )
+    nobody = Limits(limits)
+    kept = [job for job in trace.jobs if not nobody.open(nobody.lane(job), job.devices)]
+    if kept:
+        raise InputError(
+            f"{trace.name}: {len(kept)} jobs {LIMITED}:"
+            f" {_listed(kept)}. Raise the limit, or leave them out."
+        )
+
+
+def _listed(jobs: Sequence[Job]) -> str:
+    """The first jobs, and how many more."""
+    names = ", ".join(f"{job.name} ({job.devices})" for job in jobs[:LISTED])
+    return f"{names} and {len(jobs) - LISTED} more" if len(jobs) > LISTED else names
 
 
 MANY = 1e6
@@ -217,77 +390,3 @@ def _expected(job: Job, failing: NodeFailures, largest: int) -> float:
     between = min(failing.checkpoint, seconds)
     each = ceil(job.devices / largest) * between / failing.between
     return expm1(min(each, LARGEST)) * seconds / between
-
-
-class Failures:
-    """Lets nodes fail under a dispatcher, from the first arrival to the last end.
-
-    To the policy a job whose node fails leaves, and comes again with the work that it has saved.
-
-    Attributes:
-        count: failures so far.
-        lost: device-seconds of work that had to be done again.
-    """
-
-    def __init__(
-        self, dispatcher: Dispatcher, pool: NodePool, *, failing: NodeFailures, random: Generator
-    ) -> None:
-        self.count = 0
-        self.lost = 0.0
-        self._dispatcher = dispatcher
-        self._pool = pool
-        self._failing = failing
-        self._random = random
-        self._there: dict[int, Active] = {}
-        self._events: dict[int, int] = {}
-        self._down: set[int] = set()
-
-    def arrive(self, active: Active, simulation: Simulation) -> None:
-        """A job has come; with the first one, nodes begin to fail."""
-        if not self._there:
-            for node in sorted(set(range(self._pool.count)) - self._down):
-                self._expect(node, simulation)
-        self._there[active.rank] = active
-        self._dispatcher.arrive(active, simulation)
-
-    def leave(self, active: Active, simulation: Simulation) -> None:
-        """A job has ended; while none is there, failures do not matter and are not drawn."""
-        del self._there[active.rank]
-        self._dispatcher.leave(active, simulation)
-        if not self._there:
-            for event in self._events.values():
-                simulation.cancel(event)
-            self._events.clear()
-
-    def decide(self, simulation: Simulation) -> None:
-        """Let the dispatcher decide."""
-        self._dispatcher.decide(simulation)
-
-    def _expect(self, node: int, simulation: Simulation) -> None:
-        lasts = float(self._random.exponential(self._failing.between))
-        self._events[node] = simulation.at(
-            simulation.now + lasts, partial(self._fail, node, simulation)
-        )
-
-    def _fail(self, node: int, simulation: Simulation) -> None:
-        """A node fails; so do the jobs on it."""
-        del self._events[node]
-        self._down.add(node)
-        self.count += 1
-        for active in tuple(self._there.values()):
-            held = active.held
-            if held is None or all(place != node for place, _ in held.places):
-                continue
-            self.lost += lose_node(
-                active, self._dispatcher, simulation, checkpoint=self._failing.checkpoint
-            )
-        self._pool.close(node)
-        simulation.at(
-            simulation.now + self._failing.repair, partial(self._repair, node, simulation)
-        )
-
-    def _repair(self, node: int, simulation: Simulation) -> None:
-        self._pool.open(node)
-        self._down.remove(node)
-        if self._there:
-            self._expect(node, simulation)

@@ -1,16 +1,32 @@
-"""Shared dispatch: the policies that look at all jobs and say how many devices each gets."""
+"""Dealt out: parts of a cluster for jobs, by policies that look at all of them, and for queues.
+
+Shared dispatch: the policies that look at all jobs and say how many devices each gets.
+
+Queues that deserve parts of a cluster: Volcano's proportion, and KAI's fair share.
+
+A queue may start jobs as far as they leave it within what it deserves; the queue that has least of
+it is first, and in it who came first. Nobody is stopped: reclaiming is off, as it is by default in
+Volcano.
+
+Source: volcano, pkg/scheduler/plugins/proportion/proportion.go; KAI-Scheduler, its queue order.
+
+Water filling: how much of a cluster each queue deserves, by weight and by what it asks for.
+"""
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import floor
+from math import floor, inf
 from typing import NamedTuple
 
 from foretrain.cluster.mixed import Fleet
+from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.simulation import Simulation
 from foretrain.measured.job import Job
+from foretrain.measured.limit import QuotaQueue
 
 ROUNDING = 1e-9
 """Share of a round by which floats may miss its boundary."""
@@ -110,9 +126,27 @@ class SharedDispatcher:
     devices cannot be had waits.
     """
 
-    def __init__(self, policy: Policy, fleet: Fleet, *, period: float = 0.0) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        fleet: Fleet,
+        *,
+        period: float = 0.0,
+        lasts: Callable[[], float] = lambda: inf,
+    ) -> None:
+        """Nobody is there.
+
+        Args:
+            policy: what each job gets.
+            fleet: what they share.
+            period: see above.
+            lasts: seconds for which what the policy said last is so, even if nothing happens; asked
+                where there are no rounds.
+        """
         self.period = period
         self._policy = policy
+        self._lasts = lasts
+        self._change: int | None = None
         self._fleet = fleet
         self._there: dict[int, Active] = {}
         self._grants: Mapping[int, Allocation] = {}
@@ -147,6 +181,14 @@ class SharedDispatcher:
             if self._there[rank].held is None:
                 simulation.start(self._there[rank], grant.devices, grant.kinds)
         self._grants = grants
+        self._wake(simulation)
+
+    def _wake(self, simulation: Simulation) -> None:
+        """Be asked again when the grants change by themselves."""
+        if self._change is not None:
+            simulation.cancel(self._change)
+        lasts = inf if self.period or not self._grants else self._lasts()
+        self._change = simulation.at(simulation.now + lasts, _nothing) if lasts < inf else None
 
     def _due(self, simulation: Simulation) -> bool:
         """Whether a round begins now; if not, ask to be woken when the next one does."""
@@ -158,3 +200,168 @@ class SharedDispatcher:
             self._next = upcoming
             simulation.wake(upcoming)
         return abs(simulation.now - turn * self.period) <= ROUNDING * self.period
+
+
+def _nothing() -> None:
+    """Happens for the sake of the decision after it."""
+
+
+Division = Callable[[Sequence[QuotaQueue], Mapping[str, float], float], Mapping[str, float]]
+"""What each queue deserves, from what its jobs ask for and how many devices there are."""
+
+NEAR = 1e-9
+"""Devices by which what a queue deserves may miss a whole number."""
+
+
+class DeservingDispatcher:
+    """Starts jobs of queues within what these deserve, worked out anew at every decision."""
+
+    def __init__(self, queues: Sequence[QuotaQueue], fleet: Fleet, *, divide: Division) -> None:
+        """Nobody waits or runs.
+
+        Args:
+            queues: with weights; none for one queue.
+            fleet: that they share.
+            divide: what each deserves.
+        """
+        self._queues = queues or (QuotaQueue(name="", devices=float(fleet.devices)),)
+        self._devices = float(fleet.devices)
+        self._divide = divide
+        self._lines: dict[str, list[tuple[int, Active]]] = {each.name: [] for each in self._queues}
+        self._held = dict.fromkeys(self._lines, 0.0)
+
+    def arrive(self, active: Active, simulation: Simulation) -> None:
+        """A job has come, or comes again after a failure."""
+        insort(self._lines[self._name(active)], (active.rank, active))
+
+    def leave(self, active: Active, simulation: Simulation) -> None:
+        """A job has ended."""
+        self._held[self._name(active)] -= active.job.devices
+
+    def decide(self, simulation: Simulation) -> None:
+        """Start the first jobs of the queues that have least of what they deserve."""
+        asked = {
+            name: self._held[name] + sum(active.job.devices for _, active in line)
+            for name, line in self._lines.items()
+        }
+        there = self._devices - sum(simulation.pool.down.values())
+        deserved = self._divide(self._queues, asked, there)
+        # A job that cannot start is passed, in its queue too: nothing is reserved.
+        open_lines = {name: list(line) for name, line in self._lines.items() if line}
+        while open_lines:
+            name = min(open_lines, key=lambda each: (self._share(each, deserved), each))
+            rank, active = open_lines[name].pop(0)
+            count = active.job.devices
+            within = self._held[name] + count <= deserved[name] + NEAR
+            if within and simulation.start(active, count, active.job.kinds):
+                self._lines[name].remove((rank, active))
+                self._held[name] += count
+            if not open_lines[name]:
+                del open_lines[name]
+
+    def _share(self, name: str, deserved: Mapping[str, float]) -> float:
+        return self._held[name] / deserved[name] if deserved[name] else 0.0
+
+    def _name(self, active: Active) -> str:
+        group = active.job.group
+        if len(self._lines) == 1 and "" in self._lines:
+            return ""
+        if group not in self._lines:
+            raise InputError(
+                f"job {active.job.name} was submitted to queue '{group}', which the site has not."
+                f" Known: {', '.join(self._lines)}. Add it to site.queues."
+            )
+        return group
+
+
+ENOUGH = 1e-9
+"""Devices below which nothing is left to deal out."""
+
+
+def proportion(
+    queues: Sequence[QuotaQueue], asked: Mapping[str, float], devices: float
+) -> Mapping[str, float]:
+    """What each queue deserves of a cluster by Volcano's plug-in of that name.
+
+    Args:
+        queues: with weights.
+        asked: devices that the jobs of each queue ask for, those that run too.
+        devices: of the cluster.
+
+    What remains is dealt by weight among queues that are not yet served, again and again; no queue
+    gets more than it asks for, or than it may have. A job that is wider than what its queue
+    deserves never starts, though the cluster be idle.
+
+    Source: volcano, pkg/scheduler/plugins/proportion/proportion.go; re-implemented from the rules.
+    """
+    deserved = {each.name: 0.0 for each in queues}
+    most = {each.name: min(each.most, devices, asked.get(each.name, 0.0)) for each in queues}
+    unmet = [each for each in queues if most[each.name] > 0]
+    remaining = devices
+    while unmet and remaining > ENOUGH:
+        weights = sum(each.weight for each in unmet)
+        given = 0.0
+        for each in unmet:
+            before = deserved[each.name]
+            part = remaining * each.weight / weights if weights else 0.0
+            deserved[each.name] = min(before + part, most[each.name])
+            given += deserved[each.name] - before
+        remaining -= given
+        unmet = [each for each in unmet if deserved[each.name] < most[each.name]]
+        if given <= ENOUGH:
+            break
+    return deserved
+
+
+def fair_share(
+    queues: Sequence[QuotaQueue], asked: Mapping[str, float], devices: float, *, memory: float = 0.0
+) -> Mapping[str, float]:
+    """The fair share of each queue, in whole devices, by KAI's scheduler.
+
+    Args:
+        queues: with what they are promised, and weights.
+        asked: devices that the jobs of each queue ask for, those that run too.
+        devices: of the cluster.
+        memory: how much past use counts (k): weights are n + k (n - use), n being the weight among
+            those that are not served.
+
+    First what is promised; the rest by weight, rounded down, again while somebody is served by it;
+    what is then left goes one by one to the largest remainders.
+
+    Source: KAI-Scheduler, pkg/scheduler/plugins/proportion/resource_division; re-implemented from
+    the rules.
+    """
+    most = {each.name: min(asked.get(each.name, 0.0), each.most) for each in queues}
+    share = {each.name: min(each.devices, most[each.name]) for each in queues}
+    rest = devices - sum(share.values())
+    while rest > 0:
+        unmet = [each for each in queues if share[each.name] < most[each.name]]
+        parts = _parts(unmet, rest, memory=memory)
+        if not parts:
+            break
+        given = {name: min(floor(part), most[name] - share[name]) for name, part in parts.items()}
+        for name, some in given.items():
+            share[name] += some
+        rest -= sum(given.values())
+        if any(share[name] >= most[name] for name in parts) and rest > 0:
+            continue
+        # Nobody was served: the largest remainders get one each.
+        for name in sorted(parts, key=lambda each: floor(parts[each]) - parts[each]):
+            if rest >= 1 and share[name] < most[name]:
+                share[name] += 1.0
+                rest -= 1.0
+        break
+    return share
+
+
+def _parts(queues: Sequence[QuotaQueue], rest: float, *, memory: float) -> Mapping[str, float]:
+    """What is left, divided by weight and past use."""
+    weights = sum(each.weight for each in queues)
+    if not weights:
+        return {}
+    due = {}
+    for each in queues:
+        normal = each.weight / weights
+        due[each.name] = max(0.0, normal + memory * (normal - each.past))
+    total = sum(due.values())
+    return {name: rest * each / total for name, each in due.items()} if total else {}

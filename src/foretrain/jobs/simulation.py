@@ -10,22 +10,26 @@ What no policy may do is refused here, once for all of them: `start` asks the li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import inf, isnan
+from operator import is_not
 from typing import Protocol
 
 from foretrain.errors import InputError
 from foretrain.events import Events
-from foretrain.jobs.active import Active, HeldDevices, Left, Limits, Pool, Progress, believed
+from foretrain.jobs.active import (
+    Active,
+    HeldDevices,
+    Homes,
+    Left,
+    Pool,
+    Progress,
+    believed,
+)
+from foretrain.jobs.limits import Limits
 from foretrain.jobs.outcomes import Observer, Outcomes
 from foretrain.measured.job import Job, Trace
-
-HAPPENS = 0
-"""Priority of what happens in an instant: arrivals, ends, crossings."""
-
-DECIDES = 1
-"""Priority of the decision that follows."""
 
 MOST_DECISIONS = 200_000
 """Of a simulation, and `MOST_PER_JOB` more for each job: above it, rounds or failures are so much
@@ -74,7 +78,7 @@ class Simulation:
     """Jobs of a trace on a pool of devices, under a dispatcher.
 
     Attributes:
-        pool: free devices.
+        pool: free devices; where jobs have partitions, of the one that is being dealt with.
         outcomes: what became of the jobs so far.
         limits: what parties may hold at once.
     """
@@ -89,6 +93,7 @@ class Simulation:
         progress: Progress = believed,
         limits: Limits | None = None,
         grace: float = inf,
+        homes: Homes | None = None,
     ) -> None:
         """A simulation at its beginning.
 
@@ -100,8 +105,10 @@ class Simulation:
             progress: how quickly jobs go.
             limits: of parties; None where devices alone bound them.
             grace: seconds beyond its estimate after which a job is ended; infinite for never.
+            homes: the partitions of jobs; None where all share all devices.
         """
         self.pool = pool
+        self._homes = homes
         self.limits = limits or Limits(())
         self._grace = grace
         self._progress = progress
@@ -114,7 +121,7 @@ class Simulation:
         self._all_came = False
         self._idle = 0
         self._decisions = MOST_DECISIONS + MOST_PER_JOB * len(trace.jobs)
-        self._down = pool.down
+        self._down: Sequence[Mapping[str, int]] = ()
 
     @property
     def now(self) -> float:
@@ -143,7 +150,7 @@ class Simulation:
         return InputError(
             f"the simulation would never end: at {self.now:.0f} s nobody holds a device, and"
             f" {self.outcomes.waiting} jobs wait that the policy does not start: {names}{more}."
-            f" {UNFIT if not self._down else DOWN}"
+            f" {DOWN if any(self._down) else UNFIT}"
         )
 
     def start(self, active: Active, devices: float, kinds: tuple[str, ...]) -> bool:
@@ -157,9 +164,11 @@ class Simulation:
         Returns:
             Whether they could be had: limits allow it, and there are so many where they may lie.
         """
-        if self.limits and not self.limits.allow(active, devices):
+        if self.limits.bind and not self.limits.allow(active, devices):
             return False
-        held = self._again(active, devices, kinds) or self.pool.take(devices, kinds)
+        held = self._again(active, devices, kinds) if active.left else None
+        if held is None:
+            held = self.pool.take(devices, kinds)
         if held is not None:
             self.hold(active, held)
         return held is not None
@@ -184,7 +193,7 @@ class Simulation:
         active.held = held
         if active.begun is None:
             active.begun = now
-        if self.limits:
+        if self.limits.bind and not active.suspended:
             self.limits.hold(active, held.devices)
         self._proceed(active, held)
         self.outcomes.hold(now, held.devices)
@@ -210,19 +219,39 @@ class Simulation:
         active.since = self._events.now
         self._proceed(active, active.held)
 
-    def stop(self, active: Active, *, done: float | None = None, forced: bool = False) -> None:
+    def resume(self, active: Active, held: HeldDevices) -> None:
+        """Let a suspended job go on at once, on devices that were taken for it.
+
+        Args:
+            active: the job.
+            held: the devices.
+        """
+        self.hold(active, held)
+        active.suspended = False
+        self.waive(active)
+
+    def stop(
+        self,
+        active: Active,
+        *,
+        done: float | None = None,
+        forced: bool = False,
+        suspended: bool = False,
+    ) -> None:
         """Interrupt a running job; it keeps its work and waits.
 
         Args:
             active: the job.
             done: units of work that it keeps, at most what it did; None for all of that.
             forced: whether its node is gone; no policy may stop a job that must not be.
+            suspended: whether limits count it all the while, until it is let go on.
         """
         assert forced or active.job.preemptible, f"{active.job.name} must not be interrupted"
         self._events.cancel(active.ending)
         active.ending = -1
         active.done = active.done_at(self._events.now) if done is None else done
         active.stops += 1
+        active.suspended = suspended
         active.left = Left(self._events.now, self._release(active))
         if forced or not active.done:
             active.anew = active.running
@@ -234,17 +263,19 @@ class Simulation:
             observer.end(self._events.now, active)
 
     def at(self, time: float, action: Callable[[], None]) -> int:
-        """Ask for an action, after which the dispatcher decides; the event's id."""
+        """Ask for an action, after which the dispatcher decides; the event's id.
 
-        def happen() -> None:
-            action()
-            self._ask()
+        It happens in the partition that is being dealt with as it is asked for.
+        """
+        return self._events.at(time, partial(self._happen, self.pool, action))
 
-        return self._events.at(time, happen)
+    def is_home(self, job: Job) -> bool:
+        """Whether a job runs in the partition that is being dealt with."""
+        return self._homes is None or self._homes.home(job) is self.pool
 
     def wake(self, time: float) -> None:
         """Ask the dispatcher to decide at a time, whatever happens until then."""
-        self._events.at(time, self._ask)
+        self._events.at(time, partial(self._happen, self.pool, None))
 
     def cancel(self, event: int) -> None:
         """Keep an action from happening."""
@@ -314,31 +345,42 @@ class Simulation:
         assert held is not None, f"{active.job.name} holds nothing"
         for observer in self._observers:
             observer.give(self._events.now, active)
-        if self.limits:
+        if self.limits.bind and not active.suspended:
             self.limits.release(active, held.devices)
         active.running += self._events.now - active.charged
         active.attained = active.attained_at(self._events.now)
         active.held = None
-        self.pool.give(held)
+        home = self._homes.home(active.job) if self._homes else self.pool
+        home.give(held)
         self.outcomes.hold(self._events.now, -held.devices)
         return held
+
+    def _happen(self, pool: Pool, action: Callable[[], None] | None) -> None:
+        """What was asked for, in the partition in which it was, and then a decision."""
+        self.pool = pool
+        if self._homes:
+            self._homes.wake(pool)
+        if action:
+            action()
+        self._ask()
 
     def _ask(self) -> None:
         """Let the dispatcher decide once this instant is over."""
         if not self._deciding:
             self._deciding = True
-            self._events.at(self._events.now, self._decide, priority=DECIDES)
+            self._events.once_over(self._decide)
 
     def _decide(self) -> None:
         self._deciding = False
         self._dispatcher.decide(self)
         # Give up where nobody runs, decision after decision, and nothing will change that.
-        down, before = self.pool.down, self._down
-        self._down = down
         if not (self._all_came and self.outcomes.waiting) or self.outcomes.holding:
             self._idle = 0
-        elif not down or down is not before:  # else a repair is still to come
-            self._idle += 1
+        else:
+            pools = self._homes.pools if self._homes else (self.pool,)
+            before, self._down = self._down, [pool.down for pool in pools]
+            # Else a repair is still to come.
+            self._idle += not any(self._down) or any(map(is_not, self._down, before))
         if self._idle > PATIENCE:
             raise self._endless()
         self._decisions -= 1

@@ -11,42 +11,20 @@ rules.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from itertools import accumulate, pairwise
-from math import floor, inf
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappop, heappush, merge
+from itertools import groupby
+from math import floor, inf, nextafter
 from operator import itemgetter
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from foretrain.jobs.active import Active
+from foretrain.jobs.active import SwitchWish
+from foretrain.jobs.nodes import nodes_of
+from foretrain.jobs.slurm_horizon import Horizon, NodeChoice, NodeLayout, SwitchTree, Wanted
 from foretrain.jobs.slurm_queue import Pending
 from foretrain.measured.site import BackfillRules, Closed, node_set
-
-Flags = NDArray[np.bool_]
-"""Of every node."""
-
-Moments = NDArray[np.float64]
-"""Of every node, or of some: seconds since the trace began."""
-
-
-FEW = 32
-"""Slots for which a cycle begins with room."""
-
-
-class RunningJob(NamedTuple):
-    """A job that runs.
-
-    Attributes:
-        ends: when, by its time limit.
-        active: the job.
-    """
-
-    ends: float
-    active: Active
 
 
 class Slot(NamedTuple):
@@ -54,52 +32,80 @@ class Slot(NamedTuple):
 
     Attributes:
         start: seconds since the trace began.
-        nodes: of the job.
+        nodes: of the job, by number.
     """
 
     start: float
-    nodes: Flags
+    nodes: Sequence[int]
+
+
+class Gap:
+    """A while in which nobody has a slot on a node, and it is not closed.
+
+    Attributes:
+        node: its number.
+        begin: from when on, in seconds since the trace began.
+        end: whoever ends before it may lie there.
+    """
+
+    __slots__ = ("begin", "end", "node")
+
+    def __init__(self, node: int, begin: float, end: float) -> None:
+        self.node = node
+        self.begin = begin
+        self.end = end
+
+
+Opening = tuple[float, int, float, Gap]
+"""From when on a gap has what is wanted; its node, its begin, and the gap itself."""
 
 
 class SlotMap:
-    """Nodes over time: who runs until when, when nodes are closed, and the slots of a cycle."""
+    """Nodes over time: who runs until when, when nodes are closed, and the slots of a cycle.
+
+    A node without slots is its place in the horizon; of one with slots the gaps are kept.
+    """
 
     def __init__(
-        self, free: Mapping[int, int], sizes: Mapping[int, int], running: Iterable[RunningJob]
+        self,
+        horizon: Horizon,
+        closed: Iterable[Closed],
+        *,
+        now: float,
+        tree: SwitchTree | None = None,
     ) -> None:
         """A map without slots.
 
         Args:
-            free: devices of each node that is there, by number.
-            sizes: devices of each node, all of them.
-            running: jobs that hold devices.
+            horizon: until when running jobs hold nodes.
+            closed: when nodes are kept free.
+            now: when the cycle begins.
+            tree: of switches; None where all nodes are alike.
         """
-        self._count = len(sizes)
-        self._free = dict(free)
-        self._sizes = np.array([sizes[node] for node in range(self._count)])
-        self._ends: dict[int, list[tuple[float, int]]] = {}
-        for ends, active in running:
-            for node, devices in active.held.places if active.held else ():
-                self._ends.setdefault(node, []).append((ends, devices))
-        self._ready: dict[int, Moments] = {}
-        self._slots: list[tuple[float, float]] = []
-        self._bounds = np.zeros((FEW, 2))
-        self._blocked = np.zeros((FEW, self._count), dtype=bool)
-        self._known: dict[tuple[int, int, bool], list[tuple[float, float]]] = {}
+        self._horizon = horizon
+        self._tree = tree
+        self._now = now
+        self._gaps: dict[int, list[Gap]] = {}
+        self._openings: dict[Wanted, list[Opening]] = {}
+        self._passed: Counter[Wanted] = Counter()
+        self._latest: dict[Wanted, float] = {}
+        self._stairs: dict[Wanted, list[tuple[float, float]]] = {}
+        count = len(horizon.free)
+        for each in closed:
+            if each.end > now:
+                # Whoever ends just when it begins is still let in.
+                self.block(
+                    nextafter(each.start, inf), each.end, nodes_of(node_set(each.nodes, count))
+                )
 
-    def start(self, active: Active, ends: float) -> None:
-        """A job has started in this cycle.
+    def refresh(self) -> None:
+        """Somebody has started."""
+        self._openings.clear()
+        self._passed.clear()
+        self._latest.clear()
+        self._stairs.clear()
 
-        Args:
-            active: the job.
-            ends: when it ends, by its time limit.
-        """
-        for node, devices in active.held.places if active.held else ():
-            self._free[node] -= devices
-            self._ends.setdefault(node, []).append((ends, devices))
-        self._ready.clear()
-
-    def block(self, begin: float, end: float, nodes: Flags) -> None:
+    def block(self, begin: float, end: float, nodes: Iterable[int]) -> None:
         """Keep nodes for a job.
 
         Args:
@@ -107,164 +113,203 @@ class SlotMap:
             end: of it.
             nodes: that are kept.
         """
-        count = len(self._slots)
-        if count == len(self._bounds):
-            self._bounds = np.concatenate([self._bounds, np.zeros_like(self._bounds)])
-            self._blocked = np.concatenate([self._blocked, np.zeros_like(self._blocked)])
-        self._bounds[count] = begin, end
-        self._blocked[count] = nodes
-        self._slots.append((begin, end))
+        for node in nodes:
+            gaps = self._gaps.get(node)
+            if gaps is None:
+                gaps = self._gaps[node] = []
+                self._add(gaps, Gap(node, -inf, inf))
+            for gap in tuple(gaps):
+                last = gap.end
+                if last <= begin or gap.begin >= end:
+                    continue
+                gap.end = begin
+                if gap.begin >= begin:
+                    gaps.remove(gap)
+                    gap.end = -inf
+                if last > end:
+                    self._add(gaps, Gap(node, end, last))
+        self._latest.clear()
 
-    def earliest(self, pending: Pending, now: float, closed: Iterable[Closed]) -> Slot | None:
+    def _add(self, gaps: list[Gap], gap: Gap) -> None:
+        gaps.append(gap)
+        for wanted, openings in self._openings.items():
+            if wanted.nodes >> gap.node & 1:
+                insort(openings, self._opening(gap, wanted))
+
+    def _opening(self, gap: Gap, wanted: Wanted) -> Opening:
+        ready = self._clear(self._horizon.ready(wanted)[gap.node])
+        return max(gap.begin, ready), gap.node, gap.begin, gap
+
+    def _clear(self, ready: float) -> float:
+        """When a node is ready at the earliest: who is beyond its limit is about to end."""
+        return self._now if ready == -inf else max(ready, self._now + 1.0)
+
+    def _of(self, wanted: Wanted) -> list[Opening]:
+        """The gaps on nodes with slots, in the order in which they have what is wanted."""
+        found = self._openings.get(wanted)
+        if found is None:
+            nodes = wanted.nodes
+            mine = (gap for node, gaps in self._gaps.items() if nodes >> node & 1 for gap in gaps)
+            found = self._openings[wanted] = sorted(self._opening(gap, wanted) for gap in mine)
+        return found
+
+    def _whole(self, wanted: Wanted) -> Iterator[tuple[float, int]]:
+        """When nodes without slots have what is wanted, the soonest first."""
+        order, taken = self._horizon.order(wanted), self._gaps
+        first = self._passed[wanted]
+        while first < len(order) and order[first][1] in taken:
+            first += 1
+        self._passed[wanted] = first
+        for place in range(first, len(order)):
+            ready, node = order[place]
+            if ready == inf:
+                return
+            if node not in taken:
+                yield self._clear(ready), node
+
+    def may_start(self, pending: Pending) -> bool:
+        """Whether a node that a job may use has what it needs there until it would end.
+
+        Args:
+            pending: the job; where it needs several nodes, those of the others are not looked at.
+        """
+        ends = self._now + pending.limit
+        layouts = self._horizon.layouts(pending)
+        return any(self._longest(layout.wants[0][0]) > ends for layout in layouts)
+
+    def _longest(self, wanted: Wanted) -> float:
+        """Until when a node that has now what is wanted can be had."""
+        if wanted not in self._latest:
+            start, _ = next(self._whole(wanted), (inf, 0))
+            found = inf if start <= self._now else -inf
+            for opens, _, _, gap in self._of(wanted) if found < inf else ():
+                if opens > self._now:
+                    break
+                found = max(found, gap.end)
+            self._latest[wanted] = found
+        return self._latest[wanted]
+
+    def earliest(self, pending: Pending) -> Slot | None:
         """The first time at which a job has nodes for all of its limit; None where there is none.
 
         Args:
             pending: the job.
-            now: when it may start at the earliest.
-            closed: when nodes are kept free.
         """
-        allowed = flags(pending.nodes, self._count)
-        shut = [
-            (each.start, each.end, flags(node_set(each.nodes, self._count), self._count))
-            for each in closed
-        ]
+        layouts, wish = self._horizon.layouts(pending), pending.wish
+        slots = (self._first(each, pending.limit, wish) for each in layouts)
+        return min((slot for slot in slots if slot), key=itemgetter(0), default=None)
 
-        def usable(start: float) -> Flags:
-            nodes = allowed & ~self._taken(start, start + pending.limit)
-            for begin, end, kept in shut:
-                if begin < start + pending.limit and end > start:
-                    nodes &= ~kept
-            return nodes
+    def _first(self, layout: NodeLayout, limit: float, wish: SwitchWish | None) -> Slot | None:
+        """The same on nodes of one kind."""
+        (wanted, count), *others = layout.wants
+        if count > 1 or others:
+            return self._several(layout, limit, wish)
+        start, nodes = self._between_slots(wanted, limit)
+        for opens, node in self._whole(wanted):
+            if opens > start:
+                break
+            if opens < start:
+                start, nodes = opens, []
+            nodes.append(node)
+        self._note(wanted, limit, start)
+        return Slot(start, self._chosen(layout, nodes, nodes)) if nodes else None
 
-        # Not before running jobs leave enough, nor before a job that needs as much for no longer.
-        soonest = self._placed(pending, now, allowed)
-        if soonest is None:
-            return None
-        first = max(soonest.start, self._not_before(pending))
-        ends = {*(end for _, end in self._slots), *(end for _, end, _ in shut)}
-        starts = [first, *sorted(end for end in ends if end > first), inf]
-        slots = (self._from(pending, between, usable) for between in pairwise(starts))
-        found = next((slot for slot in slots if slot), None)
-        self._note(pending, found.start if found else inf)
-        return found
+    def _between_slots(self, wanted: Wanted, limit: float) -> tuple[float, list[int]]:
+        """The first time at which a node with slots will do, and all that will do then."""
+        openings, start, nodes = self._of(wanted), inf, list[int]()
+        for place in range(
+            bisect_left(openings, (self._not_before(wanted, limit),)), len(openings)
+        ):
+            opens, node, _, gap = openings[place]
+            if opens > start:
+                break
+            if gap.end > opens + limit:
+                start = opens
+                nodes.append(node)
+        return start, nodes
 
-    def _not_before(self, pending: Pending) -> float:
-        """The latest start of jobs before that need as much, for as long at most.
+    def _not_before(self, wanted: Wanted, limit: float) -> float:
+        """The latest start of jobs before that want as much, for as long at most.
 
-        Slots are only added in a cycle, so that a job that needs as much for longer starts no
+        Slots are only added in a cycle, so that a job that wants as much for longer starts no
         sooner.
         """
-        stairs = self._known.get(_need(pending), [])
-        place = bisect_right(stairs, pending.limit, key=itemgetter(0))
-        return stairs[place - 1][1] if place else 0.0
+        stairs = self._stairs.get(wanted, [])
+        place = bisect_right(stairs, limit, key=itemgetter(0))
+        return stairs[place - 1][1] if place else -inf
 
-    def _note(self, pending: Pending, start: float) -> None:
+    def _note(self, wanted: Wanted, limit: float, start: float) -> None:
         """Keep limits and starts that both ascend: others say nothing new."""
-        stairs = self._known.setdefault(_need(pending), [])
-        place = bisect_left(stairs, pending.limit, key=itemgetter(0))
+        stairs = self._stairs.setdefault(wanted, [])
+        place = last = bisect_right(stairs, limit, key=itemgetter(0))
         if place and stairs[place - 1][1] >= start:
             return
-        last = place
         while last < len(stairs) and stairs[last][1] <= start:
             last += 1
-        stairs[place:last] = [(pending.limit, start)]
+        stairs[place:last] = [(limit, start)]
 
-    def _from(
-        self,
-        pending: Pending,
-        between: tuple[float, float],
-        usable: Callable[[float], Flags],
-    ) -> Slot | None:
-        """A slot that begins from a time on and before a later one."""
-        start, later = between
-        while start < later:
-            found = self._placed(pending, start, usable(start))
-            if found is None or found.start >= later:
-                return None
-            if found.start == start:
-                return found
-            start = found.start  # running jobs must end first: is the slot free from then on?
+    def _several(self, layout: NodeLayout, limit: float, wish: SwitchWish | None) -> Slot | None:
+        """The same for a job that needs more than one node: who is free when, in turn."""
+        streams = [self._stream(which, each) for which, (each, _) in enumerate(layout.wants)]
+        there: list[list[tuple[float, int]]] = [[] for _ in streams]
+        for start, together in groupby(merge(*streams), key=itemgetter(0)):
+            for _, which, end, node in together:
+                heappush(there[which], (end, node))
+            for ends in there:
+                while ends and ends[0][0] <= start + limit:
+                    heappop(ends)
+            if all(
+                len(ends) >= count for ends, (_, count) in zip(there, layout.wants, strict=True)
+            ):
+                full, part = ([node for _, node in ends] for ends in (there[0], there[-1]))
+                chosen = self._chosen(layout, full, part)
+                if chosen and self._near_enough(chosen, start, wish):
+                    return Slot(start, chosen)
         return None
 
-    def _taken(self, start: float, end: float) -> Flags:
-        """Nodes that others keep at some time from a start to an end, the end included."""
-        count = len(self._slots)
-        bounds = self._bounds[:count]
-        there = (bounds[:, 0] <= end) & (bounds[:, 1] > start)
-        taken: Flags = np.logical_or.reduce(self._blocked[:count][there], axis=0)
-        return taken
+    def _near_enough(self, nodes: Sequence[int], start: float, wish: SwitchWish | None) -> bool:
+        """Whether nodes are under as few leaf switches as a job waits for until then."""
+        if self._tree is None or wish is None or start >= wish.until:
+            return True
+        return self._tree.spans(sum(1 << node for node in nodes)) <= wish.most
 
-    def _placed(self, pending: Pending, start: float, usable: Flags) -> Slot | None:
-        """Where a job lies at the first time at which running jobs leave it enough."""
-        devices = pending.active.job.devices
-        nodes = np.flatnonzero(usable)
-        if not len(nodes):
-            return None
-        size = int(self._sizes[nodes].max())
-        whole, rest = divmod(devices, size)
-        if pending.partition.exclusive and rest:
-            whole, rest = whole + 1, 0
-        if whole + (rest > 0) > len(nodes):
-            return None
-        full = np.maximum(self._when(size)[nodes], start)
-        part = np.maximum(self._when(rest)[nodes], start)
-        # Whole nodes are ready for the rest too: one more than they must be.
-        moment = max(
-            float(np.partition(full, whole - 1)[whole - 1]) if whole else start,
-            float(np.partition(part, whole)[whole]) if rest else start,
+    def _stream(self, which: int, wanted: Wanted) -> Iterator[tuple[float, int, float, int]]:
+        """All gaps, as they open: when, for which of a job's wishes, until when, on which node."""
+        kept = (
+            (opens, which, gap.end, node) for opens, node, _, gap in self._of(wanted) if opens < inf
         )
-        if moment == inf:
-            return None
-        chosen = np.zeros(self._count, dtype=bool)
-        chosen[nodes[full <= moment][:whole]] = True
-        if rest:
+        return merge(kept, ((opens, which, inf, node) for opens, node in self._whole(wanted)))
+
+    def _chosen(
+        self, layout: NodeLayout, full: Iterable[int], part: Iterable[int]
+    ) -> Sequence[int]:
+        """The first nodes that are free as a whole, and the fullest one for the rest.
+
+        Where there is a tree of switches, those that it prefers; none where no switch has enough.
+        """
+        if self._tree is not None:
+            return self._under_switches(self._tree, layout, full=full, part=part)
+        chosen = sorted(full)[: layout.whole]
+        if layout.part:
             # The fullest node that has enough now, or else by then.
-            others = nodes[(part <= moment) & ~chosen[nodes]].tolist()
-            chosen[min(others, key=lambda node: self._fullness(node, rest))] = True
-        return Slot(moment, chosen)
+            free, rest = self._horizon.free, layout.part.devices
+            others = [(free[node] < rest, free[node], node) for node in part if node not in chosen]
+            chosen.append(min(others)[-1])
+        return chosen
 
-    def _fullness(self, node: int, rest: int) -> tuple[bool, int, int]:
-        free = self._free.get(node, 0)
-        return (free < rest, free, node)
+    def _under_switches(
+        self, tree: SwitchTree, layout: NodeLayout, *, full: Iterable[int], part: Iterable[int]
+    ) -> Sequence[int]:
+        """The nodes that a tree of switches prefers."""
+        rest = layout.part.devices if layout.part else 0
+        free = self._horizon.free
 
-    def _when(self, devices: int) -> Moments:
-        """When each node has so many free devices, by the limits of those that run."""
-        known = self._ready.get(devices)
-        if known is not None:
-            return known
-        ready = np.full(self._count, inf)
-        for node, free in self._free.items():
-            running = sorted(self._ends.get(node, ()))
-            moments = (0.0, *(ends for ends, _ in running))
-            levels = accumulate((held for _, held in running), initial=free)
-            enough = (ends for ends, level in zip(moments, levels, strict=True) if level >= devices)
-            ready[node] = next(enough, inf)
-        self._ready[devices] = ready
-        return ready
+        def fullest(nodes: int) -> int:
+            return min((free[node] < rest, free[node], node) for node in nodes_of(nodes))[-1]
 
-
-def _need(pending: Pending) -> tuple[int, int, bool]:
-    return pending.active.job.devices, pending.nodes, pending.partition.exclusive
-
-
-def flags(nodes: int, count: int) -> Flags:
-    """A set of nodes as a flag for each.
-
-    Args:
-        nodes: the set, as a whole number of which their bits are 1.
-        count: of all nodes.
-    """
-    text = nodes.to_bytes((count + 7) // 8, "little")
-    return np.unpackbits(np.frombuffer(text, np.uint8), count=count, bitorder="little").astype(bool)
-
-
-def set_of(chosen: Flags) -> int:
-    """Flags as a set of nodes.
-
-    Args:
-        chosen: a flag for each node.
-    """
-    return int.from_bytes(np.packbits(chosen, bitorder="little").tobytes(), "little")
+        fill, hold = (sum(1 << node for node in {*some}) for some in (full, part))
+        choice = NodeChoice(full=fill, part=hold, whole=layout.whole, rest=rest > 0)
+        return [*nodes_of(tree.choose(choice, fullest))]
 
 
 class Cycle:
@@ -274,11 +319,10 @@ class Cycle:
         planned: when each job is planned to start, by its rank; those without a plan are left out.
     """
 
-    def __init__(self, slots: SlotMap, rules: BackfillRules, *, closed: Iterable[Closed]) -> None:
+    def __init__(self, slots: SlotMap, rules: BackfillRules) -> None:
         self.planned: dict[int, float] = {}
         self._slots = slots
         self._rules = rules
-        self._closed = tuple(closed)
         self._reserved: Counter[str] = Counter()
         self._looked: Counter[str] = Counter()
 
@@ -300,7 +344,7 @@ class Cycle:
             return None
         if not may_start and not self._may_keep(pending):
             return None
-        slot = self._slots.earliest(pending, now, self._closed)
+        slot = self._slots.earliest(pending)
         if slot is None:
             return None
         self.planned[pending.active.rank] = slot.start

@@ -5,15 +5,19 @@ Priorities are worked out when a job comes and again every period, as they were 
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from math import ceil, floor, inf
 
+import numpy as np
+from numpy.typing import NDArray
+
 from foretrain.cluster.mixed import Fleet
 from foretrain.errors import InputError
-from foretrain.jobs.active import Active
+from foretrain.jobs.active import Active, SwitchWish
 from foretrain.jobs.fair_tree import (
+    LARGEST,
     Key,
     PriorityFactors,
     Usage,
@@ -21,7 +25,9 @@ from foretrain.jobs.fair_tree import (
     billing,
     priority,
     size_factor,
+    weigh,
 )
+from foretrain.jobs.limits import Lane, Limits
 from foretrain.jobs.nodes import NodePool
 from foretrain.measured.job import Job
 from foretrain.measured.site import Partition, Qos, SiteRules, node_set
@@ -34,6 +40,10 @@ GPU, NODE = "gres/gpu", "node"
 
 Order = tuple[int, int, float, int]
 """Minus tier, minus priority, submission and rank: what jobs are sorted by."""
+
+
+Need = tuple[int, tuple[str, ...], int]
+"""Devices, kinds and nodes that a job may use."""
 
 
 class Pending:
@@ -49,13 +59,19 @@ class Pending:
         submitted: when it came, or was requeued.
         order: its place in the queue.
         fixed: what its priority is made of beside age and share: it never changes.
+        lane: the limits that bind it.
+        need: what it must find to start.
+        wish: the leaf switches for which it waits; None for any.
     """
 
     __slots__ = (
-        "active", "fixed", "limit", "nodes", "order", "partition", "qos", "submitted", "user",
+        "active", "fixed", "lane", "limit", "need", "nodes", "order", "partition", "qos",
+        "submitted", "user", "wish",
     )  # fmt: skip
 
-    def __init__(self, active: Active, rules: Rulebook, *, submitted: float) -> None:
+    def __init__(
+        self, active: Active, rules: Rulebook, *, submitted: float, lane: Lane = ()
+    ) -> None:
         job = active.job
         self.active = active
         self.partition = rules.partition(job)
@@ -66,6 +82,12 @@ class Pending:
         self.submitted = submitted
         self.order: Order = (0, 0, 0.0, 0)
         self.fixed = rules.fixed(self)
+        self.lane = lane
+        self.need: Need = (job.devices, job.kinds, self.nodes)
+        self.wish: SwitchWish | None = None
+        if job.switches is not None:
+            most, wait = job.switches
+            self.wish = SwitchWish(most, submitted + min(wait, rules.site.switch_wait))
 
 
 def limit_of(job: Job, partition: Partition) -> float:
@@ -167,6 +189,26 @@ class Rulebook:
         found = priority(factors, weights, nice=pending.active.job.nice)
         return (tier, -found, pending.submitted, pending.active.rank)
 
+    def priorities(
+        self, table: NDArray[np.void], users: Sequence[Key], now: float
+    ) -> NDArray[np.int64]:
+        """The priorities of many jobs.
+
+        Args:
+            table: a row for each, of `COLUMNS`.
+            users: whom the numbers in it mean.
+            now: seconds since the trace began.
+        """
+        weights, submitted = self.site.priority, table["submitted"]
+        looked = np.maximum(submitted, floor(now / weights.period) * weights.period)
+        shares = [self._share(user, now) if weights.fairshare else 0.0 for user in users]
+        age = np.minimum(1.0, (looked - submitted) / weights.longest_age)
+        size, partition, qos, devices = (table[name] for name in PriorityFactors._fields[2:])
+        factors = (age, np.array(shares)[table["user"]], size, partition, qos, devices)
+        total = weigh(factors, weights, nice=table["nice"])
+        whole: NDArray[np.int64] = np.minimum(LARGEST, np.maximum(1.0, total)).astype(np.int64)
+        return whole
+
     def fixed(self, pending: Pending) -> PriorityFactors:
         """The factors of a job that stay as they are while it waits."""
         nodes, devices, mine = self._size(pending, pending.active.job.devices)
@@ -203,24 +245,89 @@ class Rulebook:
         return ceil(devices / per_node) / self.count, devices / whole, devices / (mine or whole)
 
 
-Need = tuple[int, tuple[str, ...], int]
-"""Devices, kinds and nodes that a job may use."""
+ROOM = 64
+"""Jobs for which a line begins with room."""
+
+ORDER = (("tier", "i8"), ("priority", "i8"), ("submitted", "f8"), ("rank", "i8"))
+"""The columns of an `Order`, tier and priority below 0."""
+
+COLUMNS = np.dtype(
+    [*ORDER, ("user", "i8"), ("nice", "f8"), *((name, "f8") for name in PriorityFactors._fields)]
+)
+"""What the place of a job in the line is made of."""
+
+
+class RankedJobs:
+    """Many pending jobs in their order, all priorities of which are worked out at once."""
+
+    def __init__(self, rules: Rulebook) -> None:
+        self._rules = rules
+        self._table = np.zeros(ROOM, dtype=COLUMNS)
+        self._jobs: list[Pending] = []
+        self._rows: dict[int, int] = {}
+        self._free: list[int] = []
+        self._users: dict[Key, int] = {}
+        self._order: list[int] = []
+
+    def __len__(self) -> int:
+        """How many stand in it."""
+        return len(self._order)
+
+    def add(self, pending: Pending) -> None:
+        """A job takes its place, which its order says."""
+        if self._free:
+            row = self._free.pop()
+            self._jobs[row] = pending
+        else:
+            row = len(self._jobs)
+            self._jobs.append(pending)
+            if row == len(self._table):
+                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+        user = self._users.setdefault(pending.user, len(self._users))
+        order, nice = pending.order, pending.active.job.nice
+        self._table[row] = (*order, user, nice, *pending.fixed)
+        self._rows[order[-1]] = row
+        self._order.insert(self._place(order), row)
+
+    def remove(self, pending: Pending) -> None:
+        """It leaves."""
+        row = self._rows.pop(pending.active.rank)
+        del self._order[self._place(self._of(row))]
+        self._free.append(row)
+
+    def first(self, count: float) -> list[Pending]:
+        """The first jobs."""
+        rows = self._order if count >= len(self._order) else self._order[: int(count)]
+        return [self._jobs[row] for row in rows]
+
+    def sort(self, now: float) -> None:
+        """All jobs by their priorities of the present period."""
+        rows = np.array(self._order)
+        table = self._table[rows]
+        table["priority"] = -self._rules.priorities(table, tuple(self._users), now)
+        self._table[rows] = table
+        keys = [table[name] for name, _ in reversed(ORDER)]
+        self._order = rows[np.lexsort(keys)].tolist()
+
+    def _place(self, order: Order) -> int:
+        return bisect_left(self._order, order, key=self._of)
+
+    def _of(self, row: int) -> Order:
+        held = self._table[row]
+        return (held["tier"], held["priority"], held["submitted"], held["rank"])
 
 
 class Queue:
     """Pending jobs in their order.
-
-    Attributes:
-        needs: how many pending jobs need what.
 
     The order is worked out when it is asked for, as it was when the jobs came: whoever waits alone,
     or for devices that nobody has, needs no priority.
     """
 
     def __init__(self, rules: Rulebook) -> None:
-        self.needs: Counter[Need] = Counter()
         self._rules = rules
-        self._line: list[tuple[Order, Pending]] = []
+        self._lanes: defaultdict[Need, Counter[Lane]] = defaultdict(Counter)
+        self._line = RankedJobs(rules)
         self._new: dict[int, Pending] = {}
         self._epoch = 0
 
@@ -235,24 +342,32 @@ class Queue:
             pending: the job.
         """
         self._new[pending.active.rank] = pending
-        self.needs[need_of(pending)] += 1
+        self._lanes[pending.need][pending.lane] += 1
 
     def remove(self, pending: Pending) -> None:
         """It waits no longer."""
-        need = need_of(pending)
-        self.needs[need] -= 1
-        if not self.needs[need]:
-            del self.needs[need]
+        need = pending.need
+        lanes = self._lanes[need]
+        lanes[pending.lane] -= 1
+        if not lanes[pending.lane]:
+            del lanes[pending.lane]
+        if not lanes:
+            del self._lanes[need]
         if self._new.pop(pending.active.rank, None) is None:
-            del self._line[bisect_left(self._line, (pending.order,))]
+            self._line.remove(pending)
 
-    def fits(self, pool: NodePool) -> bool:
-        """Whether anybody finds room now: else nobody can start, whatever the order."""
-        return any(pool.has(count, kinds, among=nodes) for count, kinds, nodes in self.needs)
+    def fits(self, pool: NodePool, limits: Limits) -> bool:
+        """Whether anybody finds room now that a limit lets it have: else nobody can start."""
+        return any(
+            limits.open(lane, need[0])
+            for need, lanes in self._lanes.items()
+            if pool.has(need[0], need[1], among=need[2])
+            for lane in lanes
+        )
 
     def roomy(self, pool: NodePool) -> frozenset[Need]:
         """What of that which pending jobs need is there now."""
-        return frozenset(need for need in self.needs if pool.has(need[0], need[1], among=need[2]))
+        return frozenset(need for need in self._lanes if pool.has(need[0], need[1], among=need[2]))
 
     def first(self, now: float, count: float = inf) -> Sequence[Pending]:
         """The first jobs, by their priorities of the present period.
@@ -265,20 +380,11 @@ class Queue:
         epoch = floor(now / weights.period)
         if len(self) == 1 and self._new:
             return list(self._new.values())
-        if weights.any and epoch != self._epoch:
-            for _, pending in self._line:
-                pending.order = self._rules.place(pending, now)
-            self._line = sorted((pending.order, pending) for _, pending in self._line)
+        if weights.any and epoch != self._epoch and len(self._line):
+            self._line.sort(now)
         self._epoch = epoch
         for pending in self._new.values():
             pending.order = self._rules.place(pending, now)
-            insort(self._line, (pending.order, pending))
+            self._line.add(pending)
         self._new.clear()
-        most = len(self._line) if count == inf else int(count)
-        return [pending for _, pending in self._line[:most]]
-
-
-def need_of(pending: Pending) -> Need:
-    """What a job must find to start."""
-    job = pending.active.job
-    return job.devices, job.kinds, pending.nodes
+        return self._line.first(count)

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foretrain.errors import InputError
-from foretrain.jobs.fair_tree import decay_of
-from foretrain.measured.job import Job, Log
-from foretrain.measured.site import Association
+from foretrain.measured.job import End, Job, Log
+from foretrain.measured.limit import Party, PartyLimit
 
 Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -34,12 +34,6 @@ INTERVALS: Final = (600.0, 300.0, 120.0, 60.0, 30.0, 15.0, 10.0)
 
 REGULAR: Final = 0.9
 """Share of the quiet starts that must come at an interval."""
-
-SHARES: Final = (
-    1 / 8, 1 / 5, 1 / 4, 1 / 3, 2 / 5, 1 / 2, 2 / 3, 3 / 4, 1.0,
-    4 / 3, 3 / 2, 2.0, 5 / 2, 3.0, 4.0, 5.0, 8.0,
-)  # fmt: skip
-"""Shares that are tried, for only their ratios among siblings matter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +113,8 @@ def busiest(log: Log) -> Log:
     Args:
         log: of which the begin of jobs is known.
 
-    Who ran when the first of them came has come when it began; who waited comes with it.
+    Who ran when the first of them came is what the part begins with; who waited comes before it.
+    Jobs that had not begun when the log was written stay in it.
 
     Raises:
         InputError: where they span more than `LONGEST`.
@@ -129,11 +124,11 @@ def busiest(log: Log) -> Log:
     count = min(MOST_JOBS, len(known))
     first = int(np.argmax(waits[count:] - waits[: len(waits) - count]))
     since = known[first].arrival
-    jobs = known[first : first + count]
-    for job in known[:first]:
-        begun = log.begun[job.name]
-        if begun + job.ends_after > since:
-            jobs.append(replace(job, arrival=min(begun, since)))
+    jobs, trace = known[first : first + count], log.trace
+    if first:
+        jobs += [job for job in known[:first] if log.begun[job.name] + job.ends_after > since]
+        found = {job.name: log.begun[job.name] for job in jobs if log.begun[job.name] < since}
+        trace = replace(trace, opened=since, found=found)
     last = max(log.begun[job.name] for job in jobs)
     if last - min(job.arrival for job in jobs) > LONGEST or last > 10.0 * LONGEST:
         raise InputError(
@@ -141,7 +136,8 @@ def busiest(log: Log) -> Log:
             f" wait most lie more than {LONGEST / 86_400.0:,.0f} days. Leave out what is no part of"
             " them, or state the rules in [site] in place of infer."
         )
-    return replace(log, trace=replace(log.trace, jobs=tuple(jobs)))
+    jobs += [job for job in log.trace.jobs if job.end is End.PENDING and job.arrival <= last]
+    return replace(log, trace=trace.only(jobs))
 
 
 class StartPairs(NamedTuple):
@@ -158,22 +154,27 @@ class StartPairs(NamedTuple):
     weight: Numbers
 
 
-def start_pairs(jobs: Started, strict: Flags, kept: KeptByLimit | None = None) -> StartPairs:
+def start_pairs(
+    jobs: Started, strict: Flags, kept: Sequence[KeptByLimit] = (), *, covers: Flags | None = None
+) -> StartPairs:
     """Pairs that tell of priorities.
 
     Args:
         jobs: that started.
         strict: whether at its start all that wait in its partition come after it; otherwise only
             those that need no more devices for no longer. [job]
-        kept: by a limit: those of a party of which any is kept are not compared.
+        kept: by limits: who is kept is not compared.
+        covers: whether all nodes of a partition are in another one, whose jobs might then have
+            started there; None where every partition has its own. [partition, other partition]
     """
     first, second, weight = [], [], []
+    covers = np.eye(len(jobs.groups), dtype=bool) if covers is None else covers
     for place in np.argsort(jobs.begun, kind="stable"):
         when = jobs.begun[place]
         there = (jobs.arrival <= when) & (jobs.begun > when)
-        waits = there & (jobs.group == jobs.group[place])
-        if kept is not None:
-            waits &= ~kept.barred(jobs, there, when)
+        waits = there & covers[jobs.group[place], jobs.group]
+        for limit in kept:
+            waits &= ~limit.barred(jobs, there, when)
         if not strict[place]:
             waits &= (jobs.devices <= jobs.devices[place]) & (jobs.limit <= jobs.limit[place])
         others = np.flatnonzero(waits)
@@ -186,29 +187,91 @@ def start_pairs(jobs: Started, strict: Flags, kept: KeptByLimit | None = None) -
 
 
 class KeptByLimit(NamedTuple):
-    """A limit that keeps jobs of some parties from starting.
+    """A limit of what parties hold, which keeps jobs from starting.
 
     Attributes:
-        party: place of each job's party. [job]
-        devices: that a party may hold at once.
+        party: place of each job's party; below 0 for jobs that the limit says nothing of. [job]
+        amounts: what each job holds of what is limited. [job]
+        most: that a party may hold at once.
     """
 
     party: Places
-    devices: float
+    amounts: Numbers
+    most: float
+
+    @classmethod
+    def by(cls, jobs: Started, limit: PartyLimit) -> KeptByLimit:
+        """The same of a limit as rules have it.
+
+        Args:
+            jobs: that started.
+            limit: of users, accounts or qualities.
+        """
+        party = parties(jobs, limit.each)
+        if limit.of:
+            mine, names = parties(jobs, limit.of), parties_named(jobs, limit.of)
+            party = np.where(mine == names.index(limit.named), party, -1)
+        devices = limit.devices < inf
+        amounts = jobs.devices if devices else np.ones_like(jobs.devices)
+        return cls(party, amounts, limit.devices if devices else limit.jobs)
 
     def barred(self, jobs: Started, waits: Flags, when: float) -> Flags:
-        """Jobs of parties of which one that waits is kept by the limit.
+        """Jobs that wait and are kept by the limit.
 
         Args:
             jobs: that started.
             waits: whether each waits at the moment. [job]
             when: seconds since the trace began.
         """
-        runs = (jobs.begun < when) & (jobs.ended > when)
-        held = np.bincount(self.party[runs], jobs.devices[runs], minlength=self.party.max() + 1)
-        full = self.party[waits & (held[self.party] + jobs.devices > self.devices)]
-        barred: Flags = np.isin(self.party, full)
-        return barred
+        bound = self.party >= 0
+        runs = (jobs.begun < when) & (jobs.ended > when) & bound
+        count = int(self.party.max()) + 1
+        held = np.bincount(self.party[runs], self.amounts[runs], minlength=count)
+        kept: Flags = waits & bound & (held[self.party] + self.amounts > self.most)
+        return kept
+
+
+def parties_named(jobs: Started, each: Party) -> tuple[str, ...]:
+    """The names of parties, in the order of their places."""
+    accounts = tuple(sorted({account for account, _ in jobs.users}))
+    users = tuple(sorted({user for _, user in jobs.users}))
+    named = {Party.USER: users, Party.ACCOUNT: accounts, Party.QOS: jobs.qualities}
+    return named.get(each, ("",))
+
+
+def parties(jobs: Started, each: Party) -> Places:
+    """The place of each job's party. [job]"""
+    names = parties_named(jobs, each)
+    if each is Party.QOS:
+        return jobs.qos
+    if each is Party.EVERYBODY:
+        return np.zeros_like(jobs.qos)
+    mine = [names.index(key[each is Party.USER]) for key in jobs.users]
+    return np.array(mine)[jobs.user]
+
+
+def limits_kept(jobs: Started, devices: float) -> Iterator[PartyLimit]:
+    """Limits that nobody exceeded, each as tight as it can be: some may be the site's.
+
+    Args:
+        jobs: that started.
+        devices: of the site: what nobody could hold is no limit.
+    """
+    scopes = [(each, Party.EVERYBODY, "") for each in (Party.USER, Party.ACCOUNT)]
+    if len(jobs.qualities) > 1:
+        for each in (Party.USER, Party.EVERYBODY):
+            scopes += [(each, Party.QOS, name) for name in jobs.qualities]
+    accounts = parties_named(jobs, Party.ACCOUNT)
+    scopes += [(Party.EVERYBODY, Party.ACCOUNT, name) for name in accounts if accounts[1:]]
+    for each, of, named in scopes:
+        anything = PartyLimit(each=each, of=of, named=named, devices=devices)
+        held = KeptByLimit.by(jobs, anything).party
+        mine = [held == place for place in range(int(held.max()) + 1)]
+        most = max(most_held(jobs, each) for each in mine)
+        if most < devices:
+            yield replace(anything, devices=float(most))
+        most = max(most_held(jobs, each, np.ones_like(jobs.devices)) for each in mine)
+        yield PartyLimit(each=each, of=of, named=named, jobs=float(most))
 
 
 class StartTicks(NamedTuple):
@@ -227,162 +290,37 @@ class StartTicks(NamedTuple):
     main: Flags
 
 
-def ticks(jobs: Started) -> StartTicks:
+def ticks(jobs: Started, *, since: float = 0.0) -> StartTicks:
     """What starts jobs while nobody comes or ends.
 
     Args:
         jobs: that started.
+        since: from when on all of them are told of: before, others may have ended.
     """
     events = np.unique(np.concatenate([jobs.arrival, jobs.ended]))
-    quiet = ~np.isin(jobs.begun, events)
+    quiet = ~np.isin(jobs.begun, events) & (jobs.begun >= since)
     count = int(quiet.sum())
     for interval in INTERVALS if count else ():
         phases, counts = np.unique(jobs.begun[quiet] % interval, return_counts=True)
         if counts.max() >= REGULAR * count:
             at = jobs.begun % interval == phases[counts.argmax()]
             # A tick that many share tells the phase of the priorities' period too.
-            whole, often = np.unique(jobs.begun[quiet & at] % PERIOD, return_counts=True)
+            longest = max(PERIOD, interval)
+            whole, often = np.unique(jobs.begun[quiet & at] % longest, return_counts=True)
             return StartTicks(interval, float(whole[often.argmax()]), count, ~quiet & ~at)
     return StartTicks(None, 0.0, count, ~quiet)
 
 
-def most_held(jobs: Started, mine: Flags) -> int:
+def most_held(jobs: Started, mine: Flags, amounts: Numbers | None = None) -> int:
     """The most devices that some jobs held at once.
 
     Args:
         jobs: that started.
         mine: whether each counts. [job]
+        amounts: that are held; None for devices. [job]
     """
+    held = (jobs.devices if amounts is None else amounts)[mine]
     moments = np.concatenate([jobs.ended[mine], jobs.begun[mine]])
-    changes = np.concatenate([-jobs.devices[mine], jobs.devices[mine]])
+    changes = np.concatenate([-held, held])
     order = np.lexsort((changes, moments))
     return int(np.cumsum(changes[order]).max(initial=0.0))
-
-
-def shared_most(jobs: Started, party: Places) -> int | None:
-    """The most devices that a party held at once, if several held as many: else None.
-
-    Args:
-        jobs: that started.
-        party: place of each job's party. [job]
-    """
-    held = [most_held(jobs, party == place) for place in range(int(party.max()) + 1)]
-    most = max(held)
-    return most if held.count(most) > 1 else None
-
-
-class SharePoint(NamedTuple):
-    """What is not linear in a priority.
-
-    Attributes:
-        accounts: shares of each account, by its place in `SHARES`.
-        users: of each user, likewise.
-        half_life: seconds in which usage is halved.
-        longest: seconds after which a job grows no older.
-    """
-
-    accounts: tuple[int, ...]
-    users: tuple[int, ...]
-    half_life: float
-    longest: float
-
-    def associations(self, jobs: Started) -> Iterator[Association]:
-        """Accounts and users with their shares, of siblings the smallest 1.
-
-        Args:
-            jobs: whose users they are.
-        """
-        accounts = sorted({account for account, _ in jobs.users})
-        least = min(SHARES[place] for place in self.accounts)
-        for name, place in zip(accounts, self.accounts, strict=True):
-            if name:
-                yield Association(name=name, shares=SHARES[place] / least)
-        for (account, user), place in zip(jobs.users, self.users, strict=True):
-            siblings = zip(jobs.users, self.users, strict=True)
-            least = min(SHARES[each] for (other, _), each in siblings if other == account)
-            share = SHARES[place] / least
-            yield Association(name=user, parent=account, shares=share, is_user=True)
-
-
-class UserRanks:
-    """Fair-share factors of a log's users at some moments, for any shares."""
-
-    def __init__(self, jobs: Started, period: float, when: Numbers) -> None:
-        """Device time of each user in each period, up to the last that is asked for.
-
-        Args:
-            jobs: that started.
-            period: seconds after which usage is worked out again.
-            when: moments at which factors are wanted. [moment]
-        """
-        self._period = period
-        accounts = sorted({account for account, _ in jobs.users})
-        self._account = np.array([accounts.index(account) for account, _ in jobs.users])
-        self._member = np.equal.outer(self._account, np.arange(len(accounts))).astype(float)
-        epochs = np.floor(when / period).astype(int)
-        self._epochs, self._row = np.unique(epochs, return_inverse=True)
-        edges = np.arange(int(self._epochs.max(initial=0)) + 1, dtype=np.float64) * period
-        users = range(len(jobs.users))
-        held = [_held_until(edges, jobs, jobs.user == user) for user in users]
-        self._held = np.diff(np.column_stack(held), axis=0)
-        self._known: dict[float, Numbers] = {}
-
-    def of(self, users: Sequence[Places], point: SharePoint) -> list[Numbers]:
-        """The factors of some users at each moment.
-
-        Args:
-            users: of each moment, one after the other. [moment]
-            point: shares and half-life.
-        """
-        factors = self._factors(point)
-        return [factors[self._row, user] for user in users]
-
-    def _usage(self, half_life: float) -> Numbers:
-        """Decayed usage of each user. [epoch, user]"""
-        if half_life not in self._known:
-            kept = decay_of(half_life) ** self._period
-            so_far = np.zeros_like(self._held, shape=(len(self._held) + 1, self._held.shape[1]))
-            for epoch, held in enumerate(self._held):
-                so_far[epoch + 1] = (so_far[epoch] + held) * kept
-            self._known[half_life] = so_far[self._epochs]
-        return self._known[half_life]
-
-    def _factors(self, point: SharePoint) -> Numbers:
-        """A user's rank in a fair tree of two levels, over the number of users. [epoch, user]"""
-        used = self._usage(point.half_life)
-        by_account = used @ self._member
-        shares, own = (np.array(SHARES)[list(each)] for each in (point.accounts, point.users))
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            top = shares / shares.sum() / (by_account / by_account.sum(axis=1, keepdims=True))
-            below = own / (own @ self._member)[self._account]
-            below = below / (used / by_account[:, self._account])
-        # Who has used nothing is never behind.
-        top = np.where(by_account > 0, top, np.inf)[:, self._account]
-        below = np.where(used > 0, below, np.inf)
-        order = np.lexsort((-below, -top), axis=1)
-        ordered = [np.take_along_axis(each, order, axis=1) for each in (top, below)]
-        count = used.shape[1]
-        ahead = np.tile(np.arange(count), (len(used), 1))
-        for each in range(1, count):
-            same = [level[:, each] == level[:, each - 1] for level in ordered]
-            equal = np.logical_and(*same)
-            ahead[equal, each] = ahead[equal, each - 1]
-        ranks = np.empty_like(ahead)
-        np.put_along_axis(ranks, order, ahead, axis=1)
-        found: Numbers = (count - ranks) / count
-        return found
-
-
-def _held_until(edges: Numbers, jobs: Started, mine: Flags) -> Numbers:
-    """Device time that some jobs have held until some moments."""
-
-    def passed(since: Numbers) -> Numbers:
-        order = np.argsort(since)
-        ascending, weights = since[order], jobs.devices[mine][order]
-        place = np.searchsorted(ascending, edges, side="right")
-        held = np.concatenate([[0.0], np.cumsum(weights)])[place]
-        moments = np.concatenate([[0.0], np.cumsum(weights * ascending)])[place]
-        found: Numbers = held * edges - moments
-        return found
-
-    return passed(jobs.begun[mine]) - passed(jobs.ended[mine])

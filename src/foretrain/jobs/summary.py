@@ -24,7 +24,7 @@ from foretrain.cluster.mixed import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.outcomes import Outcomes
 from foretrain.jobs.result import JobCounts, PartyResult, PolicyPair, PolicyResult
-from foretrain.measured.job import End, Job
+from foretrain.measured.job import OPEN_ENDS, End, Job
 from foretrain.statistics import paired, student_quantile
 
 ROUNDING = 1e-9
@@ -43,14 +43,15 @@ class RunSummary:
             those after the warm-up that have ended.
         waiting: seconds of those without devices.
         finished: responses of the jobs that finished.
-        makespan: seconds from the first arrival to the last end.
-        utilisation: device-seconds held over those there were, from the first arrival to the last
-            end.
+        makespan: seconds from the first arrival, or from when the trace opens, to the last end.
+        utilisation: device-seconds held over those there were in that time.
         fragmentation: mean share of the devices that were free but of no use; None if not seen.
         interruptions: of all jobs.
         counts: jobs by what became of them.
         groups: by virtual cluster or queue.
         users: likewise.
+        rented: of each kind, the share of that time's device-seconds that were there or on their
+            way; None where nodes neither come nor leave.
     """
 
     responses: tuple[float, ...]
@@ -63,6 +64,7 @@ class RunSummary:
     counts: JobCounts
     groups: tuple[PartyResult, ...]
     users: tuple[PartyResult, ...]
+    rented: Mapping[str, float] | None = None
 
     @property
     def mean(self) -> float:
@@ -87,27 +89,38 @@ def summary(outcomes: Outcomes, fleet: Fleet, *, warm_up: float = 0.0) -> RunSum
     counted = [
         place
         for place in range(first, len(jobs))
-        if jobs[place].end is not End.RUNNING and place not in gone
+        if jobs[place].end not in OPEN_ENDS
+        and place not in gone
+        and jobs[place].name not in outcomes.trace.found
     ]
     if not counted:
         raise InputError(
-            f"{outcomes.trace.name}: no job is left to count: those after the warm-up still ran"
-            " when the log was written. Take a smaller simulation.warm_up."
+            f"{outcomes.trace.name}: no job is left to count: those after the warm-up ran when the"
+            " log began, or had not ended when it was written. Take a smaller simulation.warm_up."
         )
     rows = _rows(outcomes, counted)
-    makespan = max(outcomes.ended) - jobs[0].arrival
+    makespan = max(outcomes.ended) - max(jobs[0].arrival, outcomes.trace.opened)
     return RunSummary(
         responses=tuple(row.response for row in rows),
         waiting=tuple(row.waiting for row in rows),
         finished=tuple(row.response for row in rows if row.end is End.FINISHED),
         makespan=makespan,
-        utilisation=fsum(outcomes.attained) / (makespan * fleet.devices),
+        utilisation=(fsum(outcomes.attained) - outcomes.before) / (makespan * fleet.devices),
         fragmentation=outcomes.fragmentation,
+        rented=None if outcomes.rented is None else _rented(outcomes.rented, fleet, makespan),
         interruptions=sum(outcomes.stops),
         counts=_counts(outcomes),
         groups=_parts(rows, lambda job: job.group),
         users=_parts(rows, lambda job: job.user),
     )
+
+
+def _rented(seconds: Mapping[str, float], fleet: Fleet, makespan: float) -> Mapping[str, float]:
+    """Of each kind, the share of the time of its devices."""
+    return {
+        each.kind: seconds[each.kind] / (makespan * each.count * each.devices)
+        for each in fleet.nodes
+    }
 
 
 def _rows(outcomes: Outcomes, counted: Sequence[int]) -> list[_Row]:
@@ -156,7 +169,7 @@ def _counts(outcomes: Outcomes) -> JobCounts:
         stopped=ends[End.STOPPED],
         failed=ends[End.FAILED],
         killed=ends[End.KILLED],
-        waiting=0,
+        waiting=ends[End.PENDING],
         running=ends[End.RUNNING],
     )
 
@@ -291,6 +304,7 @@ def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
     seen = [run.fragmentation for run in runs if run.fragmentation is not None]
     names = ("submitted", "finished", "stopped", "failed", "killed", "waiting", "running")
     jobs = JobCounts(**{name: sum(getattr(run.counts, name) for run in runs) for name in names})
+    rented = _rented_share(fleet, runs)
     return PolicyResult(
         mean_response=fmean(means),
         low=low,
@@ -306,12 +320,31 @@ def policy_result(fleet: Fleet, runs: Sequence[RunSummary]) -> PolicyResult:
         makespan=makespan,
         utilisation=fmean(run.utilisation for run in runs),
         fragmentation=fmean(seen) if seen else None,
+        rented=rented[0] if rented else None,
         interruptions=sum(run.interruptions for run in runs) / jobs.submitted,
-        cost=makespan * fleet.price if fleet.price else None,
+        cost=makespan * fleet.price * (rented[1] if rented else 1.0) if fleet.price else None,
         jobs=jobs,
         groups=_parts_of_runs([run.groups for run in runs]),
         users=_parts_of_runs([run.users for run in runs]),
     )
+
+
+def _rented_share(fleet: Fleet, runs: Sequence[RunSummary]) -> tuple[float, float] | None:
+    """Share of the device time of a fleet that was rented, and of its price."""
+    if runs[0].rented is None:
+        return None
+    shares = {
+        each.kind: fmean(run.rented[each.kind] for run in runs if run.rented)
+        for each in fleet.nodes
+    }
+    devices = {each.kind: float(each.count * each.devices) for each in fleet.nodes}
+    prices = {each.kind: devices[each.kind] * each.price for each in fleet.nodes}
+    time, price = (
+        fsum(shares[kind] * weight for kind, weight in weights.items())
+        / (fsum(weights.values()) or 1.0)
+        for weights in (devices, prices)
+    )
+    return time, price
 
 
 def pair(first: str, second: str, runs: Mapping[str, Sequence[RunSummary]]) -> PolicyPair:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from heapq import heappop, heappush
 from math import exp, fsum, inf, log, sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
-from foretrain.jobs.hazard import pace
+from foretrain.jobs.mix import pace
 from foretrain.jobs.shared import Allocation, ClusterState
 from foretrain.measured.job import Dependency, DependsOn, Job, Trace
 from foretrain.measured.sweep import Board, Bracket, Sweep, SweepKind, TrialRung, verdicts
@@ -228,6 +229,13 @@ class SweepBooks:
                 yield f"{rung.sweep.name}/{rung.bracket}.{trial}.{place}", goes_on
 
 
+Peers = Sequence[tuple[float, Active]]
+"""Trials of a sweep that wait for each other at a rung, each with the seconds that it lacks."""
+
+ROUNDING: Final = 1e-6
+"""Share of a trial's length that is no time, so that nobody is stopped for what floats leave."""
+
+
 class _Ahead(NamedTuple):
     """What is expected of a bracket beyond one of its rungs.
 
@@ -251,10 +259,14 @@ class AwareSweeps:
     On one device, with trials of equal length, no policy has its winners sooner on average: what is
     left of a sweep is then a number that falls only while it is served (schrage1966). On several
     devices it is a rule of thumb; how far from a bound it stays is measured.
+
+    Attributes:
+        lasts: seconds for which what was said last is so, even if nothing happens.
     """
 
     def __init__(self) -> None:
         """Nothing is known of any sweep."""
+        self.lasts = inf
         self._ahead: dict[tuple[str, int], tuple[_Ahead, ...]] = {}
 
     def __call__(self, state: ClusterState) -> Mapping[int, Allocation]:
@@ -266,11 +278,15 @@ class AwareSweeps:
             sweeps.setdefault(name, []).append((_left(active, state.now), active))
         order = sorted((self._needs(there), there[0][1].rank, there) for there in sweeps.values())
         left, grants = state.devices, {}
+        self.lasts = inf
         for _, _, there in order:
-            for _, rank, active in sorted(self._path(*each) for each in there):
-                if active.job.devices <= left:
-                    left -= active.job.devices
-                    grants[rank] = Allocation(active.job.devices, active.job.kinds)
+            for peers in self._peers(there):
+                devices = peers[0][1].job.devices
+                served, lasts = _served(peers, int(left / devices))
+                left -= devices * len(served)
+                self.lasts = min(self.lasts, lasts)
+                for active in served:
+                    grants[active.rank] = Allocation(devices, active.job.kinds)
             if left <= 0:
                 break
         return grants
@@ -289,18 +305,65 @@ class AwareSweeps:
                 brackets[rung.bracket] = ahead.bracket * job.devices
         return total + sum(brackets.values())
 
-    def _path(self, seconds: float, active: Active) -> tuple[float, int, Active]:
-        """A trial's place in its sweep: the longest way to the last rung first."""
-        rung = active.job.rung
-        if rung is not None:
-            seconds += self._beyond(rung).path * _slowness(active.job, rung)
-        return -seconds, active.rank, active
+    def _peers(self, there: Sequence[tuple[float, Active]]) -> Sequence[Peers]:
+        """Trials of a sweep that wait for each other at a rung, each with the seconds to it.
+
+        The longest way to the last rung first, and so in each of them. A trial that waits for
+        nobody stands alone.
+        """
+        found: dict[tuple[int, int], list[tuple[float, int, float, Active]]] = {}
+        for seconds, active in there:
+            rung, path, key = active.job.rung, seconds, (-1, active.rank)
+            if rung is not None:
+                path += self._beyond(rung).path * _slowness(active.job, rung)
+                if rung.sweep.waits:
+                    key = (rung.bracket, rung.place)
+            found.setdefault(key, []).append((-path, active.rank, seconds, active))
+        ways = sorted(sorted(each) for each in found.values())
+        return [[(seconds, active) for _, _, seconds, active in each] for each in ways]
 
     def _beyond(self, rung: TrialRung) -> _Ahead:
         key = (rung.sweep.name, rung.bracket)
         if key not in self._ahead:
             self._ahead[key] = _ahead(rung.sweep, rung.sweep.brackets[rung.bracket])
         return self._ahead[key][rung.place]
+
+
+def _served(peers: Peers, slots: int) -> tuple[Sequence[Active], float]:
+    """Which trials of a rung run, of more than there are slots for, and for how many seconds.
+
+    The rung is over when the last of them is there. So they take turns: all are there at once, as
+    soon as they can, if each begins to run on when what it lacks is all the time that is left: on m
+    machines after the longest, or after all of them over m (mcnaughton1959). They do not where a
+    restart takes longer than that saves.
+
+    Args:
+        peers: seconds to the rung and the trial, those with furthest to go first.
+        slots: how many can run at once.
+    """
+    if len(peers) <= slots or slots < 1:
+        return [active for _, active in peers][:slots], inf
+    runs = [each for each in peers if each[1].held is not None]
+    waits = [each for each in peers if each[1].held is None]
+    end = max(peers[0][0], fsum(seconds for seconds, _ in peers) / slots)
+    restart = max(active.job.restart for _, active in peers)
+    if restart and end + restart >= _end_in_turn([*runs, *waits], slots):
+        return [active for _, active in [*runs, *waits]][:slots], inf
+    none = ROUNDING * max(active.job.work / pace(active.job) for _, active in peers)
+    late = [each for each in waits if end - each[0] <= none]
+    order = [*late, *runs, *(each for each in waits if end - each[0] > none)]
+    # Who waits has to run on at the latest when it lacks as much as all the time there is.
+    spare = (end - seconds for seconds, _ in order[slots:])
+    lasts = min((each for each in spare if each > none), default=inf)
+    return [active for _, active in order[:slots]], lasts
+
+
+def _end_in_turn(peers: Peers, slots: int) -> float:
+    """Seconds until the last trial is there if nobody is interrupted and they start in turn."""
+    busy: list[float] = []
+    for seconds, _ in peers:
+        heappush(busy, seconds + (heappop(busy) if len(busy) == slots else 0.0))
+    return max(busy)
 
 
 def _ahead(sweep: Sweep, bracket: Bracket) -> tuple[_Ahead, ...]:

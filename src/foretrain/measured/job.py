@@ -1,8 +1,6 @@
 """Jobs of a trace: when each came, what it wanted and how it ended.
 
 Logs: jobs that ran, when each began, and what else the log held.
-
-Jobs whose speed changes on the way: another batch, another length of sequence.
 """
 
 from __future__ import annotations
@@ -11,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from math import inf, isfinite
-from typing import NamedTuple
+from math import inf
+from typing import Final, NamedTuple
 
 from foretrain.errors import InputError
 from foretrain.measured.sweep import TrialRung
@@ -33,6 +31,13 @@ class End(StrEnum):
     RUNNING = "running"
     """Not yet: it ran when its log was written, so how long it takes is known from below only."""
 
+    PENDING = "pending"
+    """Not yet: it waited when its log was written, so how long it takes is not known at all."""
+
+
+OPEN_ENDS: Final = frozenset({End.RUNNING, End.PENDING})
+"""Of jobs whose log was written before they ended."""
+
 
 class DependsOn(StrEnum):
     """What a job waits for in another one."""
@@ -47,6 +52,12 @@ class DependsOn(StrEnum):
     FAILURE = "afternotok"
     """That it has ended otherwise than by finishing."""
 
+    TASK = "aftercorr"
+    """Of an array: that its task of the same number has finished."""
+
+    SINGLETON = "singleton"
+    """Of no job that is named: that those of its user and label that came before have ended."""
+
     PROMOTION = "promoted"
     """That the rule of its sweep lets its trial go on."""
 
@@ -55,12 +66,19 @@ class Dependency(NamedTuple):
     """What a job waits for before it may start.
 
     Attributes:
-        job: name of the other job; of an array, all of its tasks.
+        job: name of the other job; of an array, all of its tasks. Empty for a singleton.
         what: in it.
     """
 
     job: str
     what: DependsOn = DependsOn.END
+
+    def meant(self, job: Job) -> Dependency:
+        """What it is for a job: a task waits for a task, and a singleton for itself to be alone."""
+        if self.what is DependsOn.TASK:
+            number = job.name.removeprefix(f"{job.array}_").partition("#")[0]
+            return Dependency(f"{self.job}_{number}", DependsOn.SUCCESS)
+        return Dependency(job.name, self.what) if self.what is DependsOn.SINGLETON else self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +110,13 @@ class Job:
         nice: what its user takes off its priority.
         group: the virtual cluster, partition or queue that it was submitted to.
         kinds: kinds of devices that it can use; empty for all.
+        eligible: seconds since the trace began before which it does not stand in the queue, as its
+            user or an operator wished; None for its arrival.
         rung: what of a hyper-parameter sweep it is; None for a job by itself.
+        label: what its user calls it, as other jobs of the same script.
+        licenses: how many of each it holds while it runs, by name.
+        switches: under how many leaf switches it wants to lie, and for how many seconds it waits
+            for so few; None for any.
     """
 
     name: str
@@ -117,19 +141,23 @@ class Job:
     group: str = ""
     kinds: tuple[str, ...] = ()
     sequence: int = 0
+    eligible: float | None = field(default=None, metadata={"if_set": True})
     rung: TrialRung | None = field(default=None, metadata={"if_set": True})
+    label: str = field(default="", metadata={"if_set": True})
+    licenses: tuple[tuple[str, int], ...] = field(default=(), metadata={"if_set": True})
+    switches: tuple[int, float] | None = field(default=None, metadata={"if_set": True})
 
     def __post_init__(self) -> None:
         if self.ends_after == inf:
             object.__setattr__(self, "ends_after", self.work)
-        for wrong in _problems(self):
+        for wrong in (*_problems(self), *_unkept(self)):
             raise InputError(f"job {self.name}: {wrong}")
 
 
 def _problems(job: Job) -> Iterable[str]:
     """What cannot be, in words."""
-    if not (job.arrival >= 0 and isfinite(job.arrival)):
-        yield f"arrival must be at least 0 s, got {job.arrival}."
+    if not (0 <= job.arrival < inf and 0 <= (job.eligible or 0.0) < inf):
+        yield f"arrival and eligible must be at least 0 s, got {job.arrival} and {job.eligible}."
     if not 0 < job.work < inf:
         yield f"work must be above 0, got {job.work}."
     if not 0 < job.ends_after <= job.work:
@@ -144,6 +172,16 @@ def _problems(job: Job) -> Iterable[str]:
         yield f"estimate must be at least 0 s, got {job.estimate}."
 
 
+def _unkept(job: Job) -> Iterable[str]:
+    """What cannot be waited for or held, in words."""
+    if not all(many >= 1 for _, many in job.licenses):
+        yield f"licenses must be at least 1 of each, got {job.licenses}."
+    if job.switches is not None and not (job.switches[0] >= 1 and job.switches[1] >= 0):
+        yield f"switches must be at least 1, and their wait 0 s, got {job.switches}."
+    if not job.array and any(each.what is DependsOn.TASK for each in job.after):
+        yield "aftercorr is for tasks of arrays. Name its array, or write afterok."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
     """Jobs in the order of their arrival.
@@ -151,10 +189,16 @@ class Trace:
     Attributes:
         name: where they come from.
         jobs: sorted by (arrival, sequence); where both are equal, in the order given.
+        opened: seconds since the trace began from which it tells of all jobs; before, of those
+            alone that ran or waited then.
+        found: when each of those that then ran had begun, by its name: it holds devices from there
+            on, whatever the policy.
     """
 
     name: str
     jobs: tuple[Job, ...]
+    opened: float = field(default=0.0, metadata={"if_set": True})
+    found: Mapping[str, float] = field(default_factory=dict, metadata={"if_set": True})
 
     def __post_init__(self) -> None:
         if not self.jobs:
@@ -165,6 +209,39 @@ class Trace:
         if len(set(names)) < len(names):
             twice = Counter(names).most_common(1)[0][0]
             raise InputError(f"the trace {self.name} has two jobs called {twice}. Rename one.")
+
+    def later(self, seconds: float) -> Trace:
+        """The same jobs, all of them so many seconds later.
+
+        Args:
+            seconds: at least 0.
+        """
+        return replace(
+            self,
+            jobs=tuple(_later(job, seconds) for job in self.jobs),
+            opened=self.opened + seconds if self.opened else 0.0,
+            found={name: begun + seconds for name, begun in self.found.items()},
+        )
+
+    def only(self, jobs: Sequence[Job]) -> Trace:
+        """The same trace with some of its jobs.
+
+        Args:
+            jobs: those that stay; what they wait for in others is taken to have happened.
+        """
+        there = {each for job in jobs for each in (job.name, job.array)}
+        free = (
+            replace(job, after=tuple(each for each in job.after if each.meant(job).job in there))
+            if job.after
+            else job
+            for job in jobs
+        )
+        return replace(self, jobs=tuple(free))
+
+
+def _later(job: Job, seconds: float) -> Job:
+    eligible = None if job.eligible is None else job.eligible + seconds
+    return replace(job, arrival=job.arrival + seconds, eligible=eligible)
 
 
 LISTED = 10
@@ -239,7 +316,8 @@ class Log:
 
     Attributes:
         trace: jobs that ran. What each wanted is not known; its work is what it did. One that
-            still ran when the log was written has `End.RUNNING`, and its work is what the log saw.
+            still ran when the log was written has `End.RUNNING`, and its work is what the log saw;
+            one that had not begun has `End.PENDING`, and its work is what it may run.
         begun: seconds since the trace began when each first held devices, by the job's name;
             without those of which it is not known.
         left_out: entries that are no such jobs.
@@ -247,6 +325,9 @@ class Log:
             runs of a job that was requeued.
         priorities: the last that the scheduler gave, by the job's name; without those not told.
         nodes: on how many each lay, likewise.
+        origin: seconds since 1970, where the log has dates, at which the trace begins.
+        at_once: tasks of an array that may run at once, by its name; without those of all tasks.
+        not_kept: how many jobs ask for something that is not simulated, by what that is in words.
     """
 
     trace: Trace
@@ -255,6 +336,9 @@ class Log:
     resubmitted: int = 0
     priorities: Mapping[str, float] = field(default_factory=dict)
     nodes: Mapping[str, int] = field(default_factory=dict)
+    origin: float = field(default=0.0, metadata={"if_set": True})
+    at_once: Mapping[str, int] = field(default_factory=dict, metadata={"if_set": True})
+    not_kept: Mapping[str, int] = field(default_factory=dict, metadata={"if_set": True})
 
     def later(self, seconds: float) -> Log:
         """The same log, begun so many seconds later.
@@ -264,68 +348,16 @@ class Log:
         """
         if not seconds:
             return self
-        jobs = tuple(replace(job, arrival=job.arrival + seconds) for job in self.trace.jobs)
         begun = {name: moment + seconds for name, moment in self.begun.items()}
-        return replace(self, trace=replace(self.trace, jobs=jobs), begun=begun)
+        origin = self.origin - seconds
+        return replace(self, trace=self.trace.later(seconds), begun=begun, origin=origin)
 
     @property
     def running(self) -> int:
         """How many jobs still ran when the log was written."""
         return sum(job.end is End.RUNNING for job in self.trace.jobs)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobPhase:
-    """A part of a job.
-
-    Attributes:
-        begins: units of work done at which it begins.
-        curve: how quickly the job then goes.
-        scale: units of the job's work in a unit of the curve's, above 0: what a step of the new
-            batch counts in steps of the first.
-    """
-
-    begins: float
-    curve: Curve
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not self.begins >= 0:
-            raise InputError(f"JobPhase.begins must be at least 0, got {self.begins}.")
-        if not self.scale > 0:
-            raise InputError(f"JobPhase.scale must be above 0, got {self.scale}.")
-
-
-@dataclass(frozen=True, slots=True)
-class Phased:
-    """A curve that is another one from some work on.
-
-    Attributes:
-        phases: ascending; the first begins at 0. All can use the same numbers of devices.
-    """
-
-    phases: tuple[JobPhase, ...]
-
-    def __post_init__(self) -> None:
-        begins = [phase.begins for phase in self.phases]
-        if not begins or begins[0] != 0.0 or begins != sorted(set(begins)):
-            raise InputError(f"phases must begin at 0 and ascend, got {begins}.")
-
     @property
-    def counts(self) -> tuple[int, ...]:
-        """Numbers of devices on which the job can run, ascending."""
-        return self.phases[0].curve.counts
-
-    def rate(self, devices: float, *, nodes: int, kind: str, done: float) -> float:
-        """Units of work per second."""
-        now = current(self.phases, done)
-        return now.scale * now.curve.rate(devices, nodes=nodes, kind=kind, done=done)
-
-    def until(self, done: float) -> float:
-        """Units of work done at which the next phase begins; infinity in the last."""
-        return next((phase.begins for phase in self.phases if phase.begins > done), inf)
-
-
-def current(phases: Sequence[JobPhase], done: float) -> JobPhase:
-    """The phase of a job that has done some work."""
-    return next(phase for phase in reversed(phases) if phase.begins <= done)
+    def pending(self) -> int:
+        """How many jobs had not begun when the log was written."""
+        return sum(job.end is End.PENDING for job in self.trace.jobs)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from math import inf
 from typing import Final
 
-from foretrain.cluster.mixed import Fleet, NodeFailures, Outage
+from foretrain.cluster.mixed import Autoscaling, Fleet, NodeFailures, Outage
 from foretrain.errors import InputError
 from foretrain.measured.job import Log
 from foretrain.measured.limit import PartyLimit
@@ -177,6 +177,7 @@ class Conditions:
             0 lets everybody in.
         failures: how nodes fail; None for nodes that never do.
         outages: nodes that are known not to be there for a while; with them nodes do not fail.
+        scaling: how nodes come and leave with the jobs; None for nodes that are there.
         limits: what users, groups, accounts and arrays may hold at once.
         grace: seconds beyond its time limit, which is its estimate, after which a job is ended;
             infinite where limits end nobody.
@@ -188,6 +189,7 @@ class Conditions:
     admit: float = 0.0
     failures: NodeFailures | None = None
     outages: tuple[Outage, ...] = ()
+    scaling: Autoscaling | None = field(default=None, metadata={"if_set": True})
     limits: tuple[PartyLimit, ...] = ()
     grace: float = inf
     site: SiteRules = field(default_factory=SiteRules)
@@ -197,6 +199,33 @@ class Conditions:
             raise InputError("Conditions.period, admit and grace must be at least 0 s.")
         if self.failures and self.outages:
             raise InputError("Conditions.failures and outages exclude each other; keep one.")
+        if self.scaling and self.outages:
+            raise InputError(
+                "Conditions.scaling and outages exclude each other: outages name nodes by their"
+                " numbers, and which of them are there is not known before. Keep one."
+            )
+
+        if self.site.suspends and (self.failures or self.outages or self.scaling):
+            raise InputError(
+                "Site.preempt suspends jobs, which keep their places on nodes: failures, outages"
+                " and scaling take nodes away. Keep one, or preempt by requeue."
+            )
+        if self.site.across < 1.0 and self.placement is Placement.ANY:
+            raise InputError(
+                "Site.across slows jobs by the nodes on which they lie. Say on which, as by"
+                ' simulation.placement = "packed".'
+            )
+
+    @property
+    def on_nodes(self) -> bool:
+        """Whether nodes matter one by one."""
+        fleeting = self.failures or self.outages or self.scaling
+        return self.placement is not Placement.ANY or bool(fleeting)
+
+    @property
+    def all_limits(self) -> tuple[PartyLimit, ...]:
+        """Those of the conditions and of the site."""
+        return (*self.limits, *self.site.limits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +245,7 @@ class QueueStudy:
         target: a response or waiting time to be kept; None without one.
         infer_rules: whether the rules of the site are those that the log follows.
         infer_fleet: whether the nodes are too; until then `fleet` is only large enough.
+        rules: whether to say which single rule of the site to change.
         assumed: in words, every default that a reader filled in.
     """
 
@@ -231,6 +261,7 @@ class QueueStudy:
     target: Target | None = None
     infer_rules: bool = False
     infer_fleet: bool = False
+    rules: bool = field(default=False, metadata={"if_set": True})
     assumed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -250,3 +281,34 @@ class QueueStudy:
             raise InputError(
                 f"QueueStudy.seeds must be at most {MOST_SEEDS:,}, got {self.seeds:,}."
             )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InferredRule:
+    """A rule that a log follows.
+
+    Attributes:
+        rule: what it is about.
+        value: what it says.
+        evidence: what in the log speaks for it.
+    """
+
+    rule: str
+    value: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InferredRules:
+    """What a log tells of its site.
+
+    Attributes:
+        rules: with their evidence.
+        apart: how far the replay is from the log: mean difference of waiting over its mean, and a
+            fifth of the relative difference of the median.
+        written: the sections of a study that state them.
+    """
+
+    rules: tuple[InferredRule, ...]
+    apart: float
+    written: str

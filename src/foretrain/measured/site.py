@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
 
+from foretrain.cluster.device import Switch, switch_problems
 from foretrain.errors import InputError
-from foretrain.measured.limit import PartyLimit, QuotaQueue
+from foretrain.measured.limit import PartyLimit, QuotaCohort, QuotaQueue, quota_problems
 
 DAY = 86_400.0
 
@@ -27,6 +28,8 @@ class PreemptMode(StrEnum):
     """It waits again and starts from its beginning."""
 
     CANCEL = "cancel"
+    SUSPEND = "suspend"
+    """It keeps its place and its licences, and goes on once its devices are free again."""
 
 
 class PreemptBy(StrEnum):
@@ -212,8 +215,9 @@ class BackfillRules:
     def __post_init__(self) -> None:
         if not (0 < self.interval < inf and self.window > 0 and 0 < self.resolution < inf):
             raise InputError("BackfillRules.interval, window and resolution must be above 0 s.")
-        if self.depth < 1 or self.reserves < 0 or self.per_user < 0:
-            raise InputError("BackfillRules.depth must be at least 1, reserves and per_user 0.")
+        for name, least in (("depth", 1), ("reserves", 0), ("per_user", 0)):
+            if (found := getattr(self, name)) < least:
+                raise InputError(f"BackfillRules.{name} must be at least {least}, got {found}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,6 +243,14 @@ class PreemptRules:
             raise InputError(
                 f"PreemptRules.exempt must be at least 0 s and reorders from 0 to {MOST_REORDERS}."
             )
+
+    def mode_of(self, qos: Qos) -> PreemptMode:
+        """What becomes of a job of a quality of service."""
+        return self.mode if qos.mode is None else qos.mode
+
+    def exempt_of(self, qos: Qos) -> float:
+        """For how many seconds a job of a quality of service is not preempted."""
+        return self.exempt if qos.exempt is None else qos.exempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,8 +286,13 @@ class SiteRules:
         backfill: how jobs pass; None where nobody passes (sched/builtin).
         preempt: who is stopped for whom.
         closed: when nodes are kept free.
-        limits: of users, accounts, qualities and arrays.
+        limits: of users, accounts, qualities and arrays, and of licences.
+        switches: between the nodes; empty for a site without a topology.
+        switch_wait: seconds for which a job may wait for few leaf switches, at most.
+        across: share of its pace that a job keeps whose nodes are under several leaf switches.
+        not_kept: in words, rules of the site that are not kept here.
         queues: with quotas, of Kueue, Volcano and KAI.
+        cohorts: of Kueue's queues; those that are only named have no quota and no parent.
         fair_sharing: whether Kueue's queues borrow by their shares.
     """
 
@@ -288,12 +305,23 @@ class SiteRules:
     preempt: PreemptRules = PreemptRules()
     closed: tuple[Closed, ...] = ()
     limits: tuple[PartyLimit, ...] = ()
+    switches: tuple[Switch, ...] = ()
+    switch_wait: float = 300.0
+    across: float = 1.0
+    not_kept: tuple[str, ...] = ()
     queues: tuple[QuotaQueue, ...] = ()
+    cohorts: tuple[QuotaCohort, ...] = ()
     fair_sharing: bool = False
 
     def __post_init__(self) -> None:
         for wrong in self._problems():
             raise InputError(wrong)
+
+    @property
+    def suspends(self) -> bool:
+        """Whether a job may be suspended."""
+        modes = {self.preempt.mode, *(each.mode for each in self.qualities)}
+        return self.preempt.by is not PreemptBy.NOBODY and PreemptMode.SUSPEND in modes
 
     def _problems(self) -> Iterator[str]:
         qualities = [each.name for each in self.qualities]
@@ -301,6 +329,8 @@ class SiteRules:
             ("partitions", [each.name for each in self.partitions]),
             ("qualities", qualities),
             ("queues", [each.name for each in self.queues]),
+            ("cohorts", [each.name for each in self.cohorts]),
+            ("switches", [each.name for each in self.switches]),
         ):
             if len({*names}) < len(names):
                 yield f"Site.{what} names one twice: {', '.join(names)}."
@@ -311,38 +341,11 @@ class SiteRules:
                         f"Qos.preempts of {each.name} names {other}, which is none."
                         f" Known: {', '.join(qualities)}."
                     )
+        if not 0 < self.across <= 1:
+            yield f"Site.across must be above 0 and at most 1, got {self.across}."
+        yield from switch_problems(self.switches)
         yield from _of_tree(self.associations)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InferredRule:
-    """A rule that a log follows.
-
-    Attributes:
-        rule: what it is about.
-        value: what it says.
-        evidence: what in the log speaks for it.
-    """
-
-    rule: str
-    value: str
-    evidence: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InferredRules:
-    """What a log tells of its site.
-
-    Attributes:
-        rules: with their evidence.
-        apart: how far the replay is from the log: mean difference of waiting over its mean, and a
-            fifth of the relative difference of the median.
-        written: the sections of a study that state them.
-    """
-
-    rules: tuple[InferredRule, ...]
-    apart: float
-    written: str
+        yield from quota_problems(self.queues, self.cohorts)
 
 
 def _of_tree(associations: Sequence[Association]) -> Iterator[str]:

@@ -13,8 +13,7 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.errors import InputError, assumed, nearest
 from foretrain.measured.coverage import Assumptions
 from foretrain.measured.place import called_together
-from foretrain.plan.collective_study import CollectiveKind, CollectiveStudy, partly
-from foretrain.plan.study import Study
+from foretrain.plan.study import CollectiveKind, CollectiveStudy, Study, partly
 from foretrain.study.cluster import read_cluster
 from foretrain.study.documents import read_toml
 from foretrain.study.here import NAME as HERE

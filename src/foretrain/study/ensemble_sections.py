@@ -13,6 +13,7 @@ from foretrain.measured.ensemble_study import (
     OPTIMIZERS,
     Checkpoints,
     Code,
+    HandingCosts,
     Input,
     Lag,
     Logs,
@@ -103,6 +104,34 @@ class SampleSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HandingSection:
+    """What handing on a sample costs, as it is written; `HandingCosts` has the meanings."""
+
+    store: Annotated[float, SECONDS]
+    deliver: Annotated[float, SECONDS]
+    collate: Annotated[float, SECONDS]
+    queue: Annotated[float, SECONDS]
+    contention: float = 0.0
+    by_session: bool = False
+
+    @property
+    def noun(self) -> HandingCosts:
+        """What it means.
+
+        Raises:
+            InputError: cores cannot slow each other so much.
+        """
+        return HandingCosts(
+            store=self.store,
+            deliver=self.deliver,
+            collate=self.collate,
+            queue=self.queue,
+            contention=self.contention,
+            by_session=self.by_session,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AloneSection:
     """What a member does on its own, per sample, as it is written."""
 
@@ -137,6 +166,7 @@ class EnsembleSection:
     seed: int = 0
     on_error: OnError = OnError.RAISE
     sample: SampleSection | None = None
+    handing: HandingSection | None = None
     batch: Count | None = None
     optimizer: SomeOptimizer | None = None
     loss: SomeLoss | None = None
@@ -144,6 +174,7 @@ class EnsembleSection:
     policy: Lag = Lag.BLOCK
     private: SomeCode | None = None
     device: str = "cpu"
+    process: str | None = None
     alone: AloneSection | None = None
 
 
@@ -161,6 +192,7 @@ class MemberSection:
     policy: Lag = Lag.BLOCK
     private: SomeCode | None = None
     device: str = "cpu"
+    process: str | None = None
     alone: AloneSection | None = None
 
     @property
@@ -177,6 +209,7 @@ class MemberSection:
             lag=self.policy,
             private=self.private,
             device=self.device,
+            process=self.process,
         )
 
 

@@ -17,9 +17,9 @@ from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import (
     EnsembleStudy,
     Halving,
-    HandingCosts,
     Logs,
     Probed,
+    usual_handing,
 )
 from foretrain.study.documents import read_toml
 from foretrain.study.ensemble_sections import (
@@ -101,6 +101,7 @@ SHARED_KEYS: Final = (
     "policy",
     "private",
     "device",
+    "process",
     "alone",
 )
 """Keys of a member that [ensemble] may say for all."""
@@ -211,7 +212,7 @@ def _given(common: EnsembleSection, members: Sequence[MemberSection]) -> Probed 
         InputError: it says only a part of it.
     """
     alone = {each.name: each.alone for each in members if each.alone}
-    if common.sample is None and not alone:
+    if common.sample is None and not alone and common.handing is None:
         return None
     missing = [each.name for each in members if each.alone is None]
     if common.sample is None or missing:
@@ -219,7 +220,8 @@ def _given(common: EnsembleSection, members: Sequence[MemberSection]) -> Probed 
         raise InputError(f"{what} is missing beside what else is given. Say all, or leave all out.")
     return Probed(
         sample=common.sample.noun,
-        handing=HandingCosts(),
+        handing=common.handing.noun if common.handing else usual_handing(common.sample.size),
+        usual=common.handing is None,
         members={name: each.noun for name, each in alone.items()},
         measured=False,
     )

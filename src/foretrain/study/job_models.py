@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.offer import even, fewer
 from foretrain.errors import ForetrainError, InputError
-from foretrain.measured.queue_study import JobModel
+from foretrain.measured.queue_study import JobModel, Target, TargetQuantity
 from foretrain.measured.sweep import Bracket, EndingRule, Sweep, SweepKind, geometric, hyperband
 from foretrain.plan.study import Study
 from foretrain.study.documents import from_json
@@ -298,3 +298,28 @@ def read_curve(path: Path, name: str, *, per_worker: int) -> ThroughputCurve:
                 )
     problems.check()
     return ThroughputCurve(name=name, points=tuple(points))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetSection:
+    """A response or waiting time to be kept, as it is written."""
+
+    mean: Annotated[float, SECONDS] | None = None
+    p95: Annotated[float, SECONDS] | None = None
+    waiting: Annotated[float, SECONDS] | None = None
+    p95_waiting: Annotated[float, SECONDS] | None = None
+    most: Count
+
+    @property
+    def noun(self) -> Target:
+        """What it means.
+
+        Raises:
+            InputError: it says several, or none.
+        """
+        said = {each: getattr(self, each.value) for each in TargetQuantity}
+        told = {quantity: seconds for quantity, seconds in said.items() if seconds is not None}
+        if len(told) != 1:
+            raise InputError("needs one of mean, p95, waiting and p95_waiting, such as '2 h'.")
+        [(quantity, seconds)] = told.items()
+        return Target(quantity=quantity, seconds=seconds, most=self.most)

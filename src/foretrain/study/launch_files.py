@@ -71,14 +71,26 @@ def read_launch_files(*paths: Path | str) -> tuple[LaunchFile, ...]:
 
 
 def is_launch_file(path: Path | str) -> bool:
-    """Whether a file is one of a trainer, and no study; False of what cannot be read."""
+    """Whether a file is one of a trainer, no study and no model; False of what cannot be read."""
     if Path(path).suffix.lower() != ".toml":
-        return Path(path).suffix.lower() in (*PARSERS, *SCRIPTS, *PROGRAMS)
+        known = Path(path).suffix.lower() in (*PARSERS, *SCRIPTS, *PROGRAMS)
+        return known and not is_configuration(path)
     try:
         document = from_toml(read_text(Path(path), most=MOST_BYTES), str(path))
     except InputError:
         return False
     return bool(document) and not any(key in document for key in STUDY) and _nested(document)
+
+
+def is_configuration(path: Path | str) -> bool:
+    """Whether a file is the config.json of a model; False of what cannot be read."""
+    if Path(path).suffix.lower() != ".json":
+        return False
+    try:
+        document = from_json(read_text(Path(path), most=MOST_BYTES), str(path))
+    except InputError:
+        return False
+    return "model_type" in document or "architectures" in document
 
 
 def _nested(document: Mapping[str, Any]) -> bool:

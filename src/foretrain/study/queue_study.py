@@ -11,8 +11,9 @@ from typing import Annotated, Any, Final
 
 from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.mixed import Fleet, Nodes
-from foretrain.errors import ForetrainError, InputError
+from foretrain.errors import ForetrainError
 from foretrain.measured.job import Log
+from foretrain.measured.limit import Party, PartyLimit
 from foretrain.measured.queue_study import (
     Conditions,
     Drawn,
@@ -20,7 +21,6 @@ from foretrain.measured.queue_study import (
     Placement,
     QueueStudy,
     Target,
-    TargetQuantity,
 )
 from foretrain.measured.site import SiteRules
 from foretrain.plugins import imported
@@ -31,13 +31,16 @@ from foretrain.study.job_models import (
     ModelSection,
     Ratio,
     SweepSection,
+    TargetSection,
     known_model,
 )
 from foretrain.study.keys import Count
 from foretrain.study.own_entries import KEY as OWN_ENTRIES
 from foretrain.study.own_entries import with_entries
 from foretrain.study.problems import Problems, check_sections, validated
-from foretrain.study.site import FailuresSection, OutageSection, infers_rules, read_site
+from foretrain.study.site import FailuresSection, ScalingSection, infers_rules, read_site
+from foretrain.study.site_outputs import with_outputs
+from foretrain.study.slurm_nodes import OutageSection, missing_nodes
 from foretrain.study.traces.read import read_log
 from foretrain.units import DOLLARS_PER_SECOND, SECONDS, SHARE
 
@@ -66,7 +69,7 @@ WRITTEN: Final = {"fleet.count": "fleet.nodes", "jobs.jobs": "jobs.draw"}
 OF_DRAWN: Final = (
     *("jobs.models", "jobs.sweeps", "jobs.ends", "simulation.loads", "simulation.seeds"),
 )
-OF_LOGGED: Final = ("jobs.format", "jobs.columns", "jobs.policy")
+OF_LOGGED: Final = ("jobs.format", "jobs.columns", "jobs.since", "jobs.policy")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +115,7 @@ class JobsSection:
     trace: str | None = None
     format: str | None = None
     columns: dict[str, str] = field(default_factory=dict)
+    since: str | None = None
     draw: Count | None = None
     serial: Annotated[float, SHARE] | None = None
     ends: bool = True
@@ -119,31 +123,6 @@ class JobsSection:
     policy: str | None = None
     models: tuple[ModelSection, ...] = ()
     sweeps: tuple[SweepSection, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetSection:
-    """A response or waiting time to be kept, as it is written."""
-
-    mean: Annotated[float, SECONDS] | None = None
-    p95: Annotated[float, SECONDS] | None = None
-    waiting: Annotated[float, SECONDS] | None = None
-    p95_waiting: Annotated[float, SECONDS] | None = None
-    most: Count
-
-    @property
-    def noun(self) -> Target:
-        """What it means.
-
-        Raises:
-            InputError: it says several, or none.
-        """
-        said = {each: getattr(self, each.value) for each in TargetQuantity}
-        told = {quantity: seconds for quantity, seconds in said.items() if seconds is not None}
-        if len(told) != 1:
-            raise InputError("needs one of mean, p95, waiting and p95_waiting, such as '2 h'.")
-        [(quantity, seconds)] = told.items()
-        return Target(quantity=quantity, seconds=seconds, most=self.most)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +138,9 @@ class SimulationSection:
     admit: Annotated[float, SECONDS] = 0.0
     failures: FailuresSection | None = None
     outages: tuple[OutageSection, ...] = ()
+    scaling: ScalingSection | None = None
     target: TargetSection | None = None
+    rules: bool = False
 
 
 def read_queue_study(path: Path | str, *, today: date | None = None) -> QueueStudy:
@@ -175,18 +156,21 @@ def read_queue_study(path: Path | str, *, today: date | None = None) -> QueueStu
     problems = Problems(str(path))
     document = read_toml(Path(path), problems)
     folder = Path(path).parent
-    with with_entries(document, problems, folder) as whole:
-        return _QueueReader(whole, problems, folder=folder, today=today).study()
+    with with_entries(document, problems, folder) as own:
+        whole = with_outputs(own, problems, folder=folder)
+        printed = whole is not own
+        return _QueueReader(whole, problems, folder=folder, today=today, printed=printed).study()
 
 
 @dataclass(frozen=True, slots=True)
 class _QueueReader:
-    """A document on its way to a study."""
+    """A document on its way to a study; `printed` if a site's commands told some of its rules."""
 
     document: Mapping[str, Any]
     problems: Problems
     folder: Path
     today: date | None
+    printed: bool
 
     def study(self) -> QueueStudy:
         """The study; raises an InputError with every problem."""
@@ -203,8 +187,8 @@ class _QueueReader:
         section = validated(JobsSection, written, path="jobs", problems=self.problems)
         said = self.document.get("simulation", {})
         how = validated(SimulationSection, said, path="simulation", problems=self.problems)
-        site = self._site()
         jobs = self._jobs(section, cluster, fleet) if section else None
+        site = self._site(jobs.origin if isinstance(jobs, Log) else None)
         if section and (section.trace is None) != (section.draw is None):
             self._unused(traced=section.trace is not None)
         target = self._asked(how) if how else None
@@ -218,24 +202,30 @@ class _QueueReader:
         assert section
         assert how
         assert jobs
+        study = None
         with self.problems.noting("simulation", fields=WRITTEN):
             study = _study(fleet, jobs, section=section, how=how, target=target)
-            if site is None:
-                return study
-            rules, grace = site
-            stated = replace(study.conditions, site=rules, grace=grace)
-            return replace(
-                study, conditions=stated, infer_rules=infers, infer_fleet=bool(fleetless)
-            )
+            if site is not None:
+                stated = replace(study.conditions, site=site[0], grace=site[1])
+                study = replace(study, conditions=stated, infer_rules=infers, infer_fleet=fleetless)
+        if study is not None and not fleetless:
+            self._missing_nodes(study)
         self.problems.check()
-        raise AssertionError("a study that was refused has a problem")
+        assert study, "a study that was refused has a problem"
+        return study
 
-    def _site(self) -> tuple[SiteRules, float] | None:
+    def _site(self, origin: float | None) -> tuple[SiteRules, float] | None:
         """An administrator's rules, if the study states them, and what is beyond time limits."""
         written = self.document.get("site")
         if written is None or self.problems.table(written, "site") is None:
             return None
-        return read_site(written, self.problems, folder=self.folder)
+        return read_site(written, self.problems, origin=origin)
+
+    def _missing_nodes(self, study: QueueStudy) -> None:
+        """Note nodes that are not there; a site's commands may print more than a study takes."""
+        outages, count = study.conditions.outages, sum(each.count for each in study.fleet.nodes)
+        site = SiteRules() if self.printed else study.conditions.site
+        missing_nodes(outages, site, self.problems, count=count)
 
     def _unused(self, *, traced: bool) -> None:
         """Note keys that say nothing of jobs as these are."""
@@ -271,7 +261,7 @@ class _QueueReader:
                     price=cluster.price or 0.0,
                 )
                 return Fleet(nodes=(nodes,))
-        if cluster is not None or "fleet" not in self.document:
+        if "fleet" not in self.document:
             return None
         written = dict(self.document["fleet"])
         told = {"quota": written.pop("quota", {})}
@@ -300,6 +290,7 @@ class _QueueReader:
                     format=section.format,
                     columns=section.columns,
                     serial=section.serial,
+                    since=section.since,
                 )
             except ForetrainError as error:
                 self.problems.add("jobs.trace", str(error))
@@ -364,6 +355,12 @@ class _QueueReader:
         return log
 
 
+def _at_once(log: Log) -> Iterator[PartyLimit]:
+    """How many tasks of each array may run at once, as a log tells."""
+    for array, most in log.at_once.items():
+        yield PartyLimit(of=Party.ARRAY, named=array, jobs=most)
+
+
 def _study(
     fleet: Fleet,
     jobs: Log | Drawn,
@@ -388,9 +385,12 @@ def _study(
             admit=how.admit,
             failures=how.failures.noun if how.failures else None,
             outages=tuple(each.noun for each in how.outages),
+            scaling=how.scaling.noun if how.scaling else None,
+            limits=() if isinstance(jobs, Drawn) else tuple(_at_once(jobs)),
         ),
         restart=section.restart,
         policy=section.policy,
         target=target,
+        rules=how.rules,
         assumed=tuple(assumed),
     )

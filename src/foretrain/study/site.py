@@ -6,23 +6,19 @@ units or are lists. Outages of a simulation are written like a site's closed nod
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from math import inf
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
-from foretrain.cluster.mixed import NodeFailures, Outage
+from foretrain.cluster.mixed import Autoscaling, NodeFailures
 from foretrain.errors import InputError
-from foretrain.measured.limit import Party, PartyLimit, QuotaQueue
+from foretrain.measured.limit import Party, PartyLimit
 from foretrain.measured.site import (
     DAY,
     Association,
     BackfillRules,
     BillingRule,
-    Closed,
-    NodeRange,
     Partition,
     PreemptBy,
     PreemptMode,
@@ -31,22 +27,13 @@ from foretrain.measured.site import (
     Qos,
     SiteRules,
 )
-from foretrain.study.files import read_text
 from foretrain.study.keys import Count
 from foretrain.study.problems import Problems, validated
-from foretrain.study.slurm_config import site_of_config
+from foretrain.study.quotas import CohortSection, QueueSection, told_by
+from foretrain.study.slurm_nodes import ClosedSection, SwitchSection, node_ranges, on_clock
 from foretrain.units import SECONDS, SHARE, as_written
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 Seconds = Annotated[float, SECONDS]
-
-MOST_BYTES: Final = 2**20
-"""Of a configuration; Slurm's has some ten thousand."""
-
-RANGE: Final = re.compile(r"(\d+)(?:-(\d+))?")
-
 
 INFERRED: Final = "is stated, and infer asks the log for it. Leave one of them out."
 BESIDE_INFER: Final = frozenset({"infer", "kill", "over_limit"})
@@ -70,29 +57,6 @@ def infers_rules(written: object, problems: Problems) -> bool:
     return asked is True
 
 
-def node_ranges(text: str) -> tuple[NodeRange, ...]:
-    """Nodes as they are written: "0-15, 20".
-
-    Raises:
-        InputError: something else is written.
-    """
-    found = []
-    for part in filter(None, (each.strip() for each in text.split(","))):
-        read = RANGE.fullmatch(part)
-        if read is None:
-            raise InputError(
-                f"{as_written(part)} is no range of nodes. Write numbers from 0 on, such as"
-                ' "0-15, 20".'
-            )
-        found.append((int(read[1]), int(read[2] or read[1])))
-    return tuple(found)
-
-
-def _told(section: DataclassInstance) -> dict[str, Any]:
-    """What a section says, by its keys."""
-    return {each.name: getattr(section, each.name) for each in fields(section)}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSection:
     """A queue of jobs for some nodes, as it is written."""
@@ -110,7 +74,7 @@ class PartitionSection:
     @property
     def noun(self) -> Partition:
         """What it means."""
-        return Partition(**{**_told(self), "nodes": node_ranges(self.nodes)})
+        return Partition(**{**told_by(self), "nodes": node_ranges(self.nodes)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +92,7 @@ class QosSection:
     @property
     def noun(self) -> Qos:
         """What it means."""
-        return Qos(**_told(self))
+        return Qos(**told_by(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +106,7 @@ class AccountSection:
     @property
     def noun(self) -> Association:
         """What it means."""
-        return Association(**_told(self))
+        return Association(**told_by(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,16 +115,17 @@ class UserSection:
 
     name: str
     account: str = ""
-    shares: float | None = None
+    shares: float | Literal["parent"] | None = None
     usage: Seconds = 0.0
 
     @property
     def noun(self) -> Association:
-        """What it means: without shares the user has one."""
+        """What it means: without shares the user has one, and "parent" shares as its account."""
+        shares = 1.0 if self.shares is None else self.shares
         return Association(
             name=self.name,
             parent=self.account,
-            shares=1.0 if self.shares is None else self.shares,
+            shares=None if shares == "parent" else shares,
             is_user=True,
             usage=self.usage,
         )
@@ -187,7 +152,7 @@ class PrioritySection:
     @property
     def noun(self) -> PriorityWeights:
         """What they mean."""
-        return PriorityWeights(**_told(self))
+        return PriorityWeights(**told_by(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +170,7 @@ class BackfillSection:
     @property
     def noun(self) -> BackfillRules | None:
         """What it means: None where nobody passes."""
-        told = _told(self)
+        told = told_by(self)
         return BackfillRules(**told) if told.pop("on") else None
 
 
@@ -222,38 +187,7 @@ class PreemptSection:
     @property
     def noun(self) -> PreemptRules:
         """What it means."""
-        return PreemptRules(**_told(self))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClosedSection:
-    """Nodes that are kept free for a while, as they are written."""
-
-    start: Seconds
-    end: Seconds
-    nodes: str = ""
-
-    @property
-    def noun(self) -> Closed:
-        """What it means."""
-        return Closed(**{**_told(self), "nodes": node_ranges(self.nodes)})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutageSection:
-    """Nodes that are not there for a while, as they are written; `Outage` has the meanings."""
-
-    nodes: str
-    start: Seconds
-    end: Seconds = inf
-    notice: Seconds = 0.0
-    lets_end: bool = False
-    checkpoint: Seconds = inf
-
-    @property
-    def noun(self) -> Outage:
-        """What it means."""
-        return Outage(**{**_told(self), "nodes": node_ranges(self.nodes)})
+        return PreemptRules(**told_by(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +205,24 @@ class FailuresSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingSection:
+    """How nodes come and leave with the jobs, as it is written; `Autoscaling` has the meanings."""
+
+    least: int = 0
+    scan: Seconds = 10.0
+    boot: Seconds = 300.0
+    varies: float = 0.0
+    give_up: Seconds = 900.0
+    idle: Seconds = 600.0
+    after_add: Seconds = 600.0
+
+    @property
+    def noun(self) -> Autoscaling:
+        """What it means."""
+        return Autoscaling(**told_by(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartyLimitSection:
     """What each party may hold at once, as it is written."""
 
@@ -279,6 +231,8 @@ class PartyLimitSection:
     named: str = ""
     devices: int | None = None
     jobs: int | None = None
+    license: str = ""
+    count: int | None = None
 
     @property
     def noun(self) -> PartyLimit:
@@ -291,29 +245,9 @@ class PartyLimitSection:
             named=self.named,
             devices=inf if self.devices is None else self.devices,
             jobs=inf if self.jobs is None else self.jobs,
+            license=self.license,
+            count=inf if self.count is None else self.count,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueSection:
-    """A queue with a quota, as it is written."""
-
-    name: str
-    cohort: str = ""
-    devices: float = 0.0
-    borrows: float = inf
-    lends: float = inf
-    most: float = inf
-    weight: float = 1.0
-    strict: bool = False
-    reclaims: bool = False
-    preempts: bool = False
-    past: Annotated[float, SHARE] = 0.0
-
-    @property
-    def noun(self) -> QuotaQueue:
-        """What it means."""
-        return QuotaQueue(**_told(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,7 +264,13 @@ class SiteSection:
     preempt: PreemptSection = PreemptSection()
     closed: tuple[ClosedSection, ...] = ()
     limits: tuple[PartyLimitSection, ...] = ()
+    licenses: dict[str, Count] = field(default_factory=dict)
+    switches: tuple[SwitchSection, ...] = ()
+    switch_wait: Seconds = 300.0
+    across: Annotated[float, SHARE] = 1.0
+    not_kept: tuple[str, ...] = ()
     queues: tuple[QueueSection, ...] = ()
+    cohorts: tuple[CohortSection, ...] = ()
     fair_sharing: bool = False
     kill: bool = True
     over_limit: Seconds = 0.0
@@ -342,23 +282,24 @@ class SiteSection:
 
 
 def read_site(
-    written: Mapping[str, Any], problems: Problems, *, folder: Path
+    written: Mapping[str, Any], problems: Problems, *, origin: float | None = None
 ) -> tuple[SiteRules, float]:
     """The rules that a study states, and how long a job may run beyond its limit.
 
     Args:
-        written: the section. `config` names a file that tells what it leaves out.
+        written: the section.
         problems: take what is wrong with it; then what is returned says nothing.
-        folder: of the study.
+        origin: seconds since 1970 of the first job; None where jobs are drawn.
     """
     whole = {key: value for key, value in written.items() if key != "infer"}
-    if (name := whole.pop("config", None)) is not None:
-        with problems.noting("site.config"):
-            whole = _over(site_of_config(read_text(folder / str(name), most=MOST_BYTES)), whole)
+    if isinstance(whole.get("closed"), list):
+        whole["closed"] = [*on_clock(whole["closed"], origin, problems)]
     section = validated(SiteSection, whole, path="site", problems=problems)
     if section is None:
         return SiteRules(), inf
     made = dict(_made(section, problems))
+    told = section.licenses.items()
+    licenses = (PartyLimit(license=name, count=count) for name, count in told)
     with problems.noting("site", fields={"site.qualities": "site.qos"}):
         rules = SiteRules(
             partitions=made["partitions"],
@@ -369,26 +310,36 @@ def read_site(
             backfill=section.backfill.noun,
             preempt=section.preempt.noun,
             closed=made["closed"],
-            limits=made["limits"],
+            limits=(*made["limits"], *licenses),
+            switches=made["switches"],
+            switch_wait=section.switch_wait,
+            across=section.across,
+            not_kept=section.not_kept,
             queues=made["queues"],
+            cohorts=made["cohorts"],
             fair_sharing=section.fair_sharing,
         )
         return rules, section.grace
     return SiteRules(), inf
 
 
-def _over(told: Mapping[str, Any], written: Mapping[str, Any]) -> dict[str, Any]:
-    """What a file tells, but for what is written."""
-    found = {**told, **written}
-    for key, value in told.items():
-        if isinstance(value, dict) and isinstance(written.get(key), dict):
-            found[key] = {**value, **written[key]}
-    return found
+LISTS: Final = (
+    "partitions",
+    "qos",
+    "accounts",
+    "users",
+    "closed",
+    "limits",
+    "queues",
+    "cohorts",
+    "switches",
+)
+"""Keys of [site] whose values are lists of nouns."""
 
 
 def _made(section: SiteSection, problems: Problems) -> Iterator[tuple[str, Any]]:
     """Nouns of each list; those that are none are left out and noted."""
-    for name in ("partitions", "qos", "accounts", "users", "closed", "limits", "queues"):
+    for name in LISTS:
         found = []
         for place, each in enumerate(getattr(section, name)):
             with problems.noting(f"site.{name}[{place}]"):

@@ -20,6 +20,7 @@ from foretrain.errors import InputError, nearest
 from foretrain.plan.study import Study
 from foretrain.plan.table import spelled
 from foretrain.study.catalogue import cluster, cluster_document, find, knows, names
+from foretrain.study.here import NAME as HERE
 from foretrain.study.keys import alone
 from foretrain.study.model import GIVEN, given
 from foretrain.study.plan import read_named
@@ -126,6 +127,8 @@ def devices_section(devices: str) -> dict[str, Any]:
     if found is None:
         raise InputError(f'{WHERE}: devices is {devices!r}. Write for example "8x RTX3090".')
     count, name = int(found[1] or found[2] or 1), found[3]
+    if (count, name) == (1, HERE):
+        return {"name": HERE}
     if knows("clusters", name):
         return {"name": find("clusters", name), "nodes": count}
     if count < 1:
@@ -178,12 +181,14 @@ def _part(home: str, count: int) -> dict[str, Any]:
     Raises:
         InputError: so many are no even part of it.
     """
-    like = cluster_document(home)
-    levels = fewer(cluster(home, 1), count).levels
-    pairs = zip(like["levels"], levels, strict=True)
+    like, some = cluster_document(home), fewer(cluster(home, 1), count)
+    pairs = zip(like["levels"], some.levels, strict=True)
+    # No cluster of the catalogue says what a node draws while it waits.
+    power = {} if some.node_power is None else {"node_power": f"{some.node_power!r} W"}
     return {
         "name": home,
         "levels": [{**said, "members": level.members} for said, level in pairs],
+        **power,
     }
 
 

@@ -10,7 +10,7 @@ from tests.examples import few
 
 from foretrain.cluster.mixed import fleet
 from foretrain.jobs.active import CountedPool
-from foretrain.jobs.hazard import Hazard, Survival
+from foretrain.jobs.mix import Hazard, Survival
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.elastic import aware, aware_efficient
 from foretrain.jobs.policies.orders import srtf

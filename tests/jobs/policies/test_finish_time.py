@@ -29,10 +29,13 @@ def test_who_cannot_be_helped_gets_all_of_its_time():
     assert shares(late)[0] == pytest.approx(1.0, rel=1e-4)
 
 
-def test_all_devices_are_given_out():
-    there = [job(place, {"v100": 1.0}, devices=2, work=10.0 + place) for place in range(5)]
-    divided = shares(FinishTimeFairness()(state(there, now=20.0, v100=4)))
-    assert sum(2 * share for share in divided) == pytest.approx(4.0)
+def test_what_the_least_shares_leave_over_is_given_out_and_not_all_of_it():
+    """The solver's middle between the least that a job needs and all of its time."""
+    there = [job(0, {"v100": 1.0}, work=1.0), job(1, {"v100": 1.0}, work=1e6)]
+    first, second = shares(FinishTimeFairness()(state(there, now=1e5, v100=2)))
+    assert first == pytest.approx(1.0, rel=1e-4)
+    # Least 0: the product of 1/x, 1/(1 - x) and 1/(1 - x) has its middle at a third.
+    assert second == pytest.approx(1 / 3, rel=1e-4)
 
 
 def test_the_past_counts_at_the_part_that_a_job_had_then():

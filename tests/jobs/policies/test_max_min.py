@@ -37,16 +37,27 @@ def test_several_kinds_need_the_other_policy():
 
 
 def test_each_goes_where_it_gains_most():
+    """With all of their time, both reach more than an equal share only where they gain."""
+    gains = [job(0, {"v100": 4.0, "k80": 1.0}), job(1, {"v100": 1.0, "k80": 4.0})]
+    divided = max_min_over_kinds(state(gains, v100=1, k80=1))
+    assert shares(divided, "v100") == pytest.approx([1.0, 0.0], abs=1e-4)
+    assert shares(divided, "k80") == pytest.approx([0.0, 1.0], abs=1e-4)
+
+
+def test_who_has_enough_has_the_quicker_kind_for_more_of_his_time():
+    """The other cannot have more than 1; both have some of either kind, as at an interior point."""
     gains = [job(0, {"v100": 4.0, "k80": 1.0}), job(1, {"v100": 1.0, "k80": 1.0})]
     divided = max_min_over_kinds(state(gains, v100=1, k80=1))
-    assert shares(divided, "v100") == pytest.approx([1.0, 0.0], abs=1e-6)
-    assert shares(divided, "k80") == pytest.approx([0.0, 1.0], abs=1e-6)
+    keen, even = shares(divided, "v100")
+    assert keen > even > 0.0
+    assert sum(divided[1].values()) == pytest.approx(1.0, abs=1e-4)
+    assert 1.6 * keen + 0.4 * divided[0]["k80"] > 1.0
 
 
 def test_alike_jobs_share_the_quicker_kind_alike():
     alike = [job(place, {"v100": 3.0, "k80": 1.0}) for place in range(2)]
     divided = max_min_over_kinds(state(alike, v100=1, k80=1))
-    assert shares(divided, "v100") == pytest.approx([0.5, 0.5], abs=1e-6)
+    assert shares(divided, "v100") == pytest.approx([0.5, 0.5], abs=1e-4)
 
 
 def test_a_job_has_no_share_of_a_kind_that_it_cannot_use():
@@ -54,7 +65,7 @@ def test_a_job_has_no_share_of_a_kind_that_it_cannot_use():
         state([job(0, {"v100": 1.0}), job(1, {"v100": 1.0, "k80": 1.0})], v100=1, k80=1)
     )
     assert shares(divided, "k80")[0] == 0.0
-    assert shares(divided, "v100")[0] == pytest.approx(1.0)
+    assert shares(divided, "v100")[0] >= 0.5
 
 
 @examples.few(20)

@@ -45,7 +45,7 @@ RECORDS = {
     "tiresias": Record(**BEGUN, name="job-000007", devices=4, group="vgg"),
     "sacct": Record(
         **BEGUN, name="7", devices=4, begun=130.0, estimate=120.0, user="u1", group="p",
-        kinds=("a100",), nodes=1, priority=9342.0,
+        kinds=("a100",), nodes=1, priority=9342.0, again=True,
     ),
     "swf": Record(
         **BEGUN, name="job-0000007", devices=4, begun=130.0, estimate=120.0, user="3", group="2"
@@ -76,7 +76,8 @@ def test_line_is_the_job_that_its_cells_tell(name):
     [
         ("helios", {"gpu_num": "0"}, "hold no device"),
         ("helios", {"start_time": ""}, "have not run"),
-        ("helios", {"state": "PENDING"}, "had not begun"),
+        ("pai", {"status": "Waiting"}, "had not begun"),
+        ("sacct", {"State": "PENDING", "Start": "Unknown"}, "wait, and do not tell in ReqTRES"),
         ("pai", {"plan_gpu": ""}, "hold no device"),
         ("pai", {"plan_gpu": "0"}, "hold no device"),
         ("pai", {"start_time": ""}, "have not run"),
@@ -102,6 +103,13 @@ def test_line_that_is_no_job_says_why(name, changed, reason):
         ("helios", {"state": "RUNNING"}, "ran", 50.0),
         ("helios", {"state": "RUNNING"}, "end", End.RUNNING),
         ("helios", {"state": "FAILED"}, "end", End.FAILED),
+        # Who waits has not begun, whatever start is expected, and holds nothing yet.
+        ("helios", {"state": "PENDING", "start_time": "", "duration": ""}, "end", End.PENDING),
+        ("helios", {"state": "PENDING"}, "begun", None),
+        ("sacct", {"State": "PENDING", "ReqTRES": "gres/gpu=6"}, "devices", 6),
+        ("sacct", {"State": "PENDING", "ReqTRES": "gres/gpu=6"}, "ran", None),
+        ("sacct", {"Eligible": "110"}, "eligible", 110.0),
+        ("sacct", {"Eligible": "Unknown"}, "eligible", None),
         ("helios", {"state": "CANCELLED by 7"}, "end", End.KILLED),
         ("helios", {"vc": ""}, "group", "train"),
         ("pai", {"status": "Running", "end_time": ""}, "ran", None),

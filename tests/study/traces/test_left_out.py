@@ -8,10 +8,16 @@ from validation.scheduling.formats.pollux import read_profile, read_workload
 from validation.scheduling.formats.shockwave import read_shockwave
 
 from foretrain.errors import InputError
-from foretrain.measured.job import End, Phased
+from foretrain.measured.job import (
+    End,
+)
 from foretrain.study.traces.formats import read_openb_nodes
 from foretrain.study.traces.read import FORMATS, read_log
-from foretrain.throughput import Point, ThroughputCurve
+from foretrain.throughput import (
+    Phased,
+    Point,
+    ThroughputCurve,
+)
 
 
 def written(folder, text, name="log.csv"):
@@ -41,7 +47,6 @@ def own(folder, line):
     [
         ("soon,x,0,y,gone,z,,,", "hold no device"),  # a job without devices is read no further
         ("5,,2,,running,,,,", "still ran when the log was written, which does not tell since when"),
-        ("5,9,2,20,waiting,,,,", "had not begun when the log was written"),
         ("5,0,2,20,failed,,,,", "ran for no second"),
         ("5,,2,1000,running,,,,", "ran for no second"),
         ("5,9,2,4,failed,,,,", "began before they were submitted"),
@@ -59,6 +64,9 @@ def test_a_line_that_tells_of_no_job_says_why(tmp_path, line, reason):
         ("5,30,2,5,failed", 30.0, End.FAILED),
         ("5,30,2,20,running", 30.0, End.RUNNING),
         ("5,,2,20,running", 980.0, End.RUNNING),
+        # Who waits has not run, whatever else the line says: it may run for its limit.
+        ("5,9,2,20,waiting", 60.0, End.PENDING),
+        ("5,,2,,pending", 60.0, End.PENDING),
         ("5,30,2,,cancelled by 7", 30.0, End.KILLED),
     ],
 )

@@ -4,7 +4,9 @@ import gzip
 
 import pytest
 
+from foretrain.cluster.mixed import fleet
 from foretrain.errors import InputError
+from foretrain.jobs.run import run
 from foretrain.measured.job import LISTED, End
 from foretrain.study.traces.formats import read_openb_nodes
 from foretrain.study.traces.read import FORMATS, read_log, read_trace
@@ -158,7 +160,7 @@ def test_slurm_leaves_out_steps_and_jobs_that_never_began(tmp_path):
     ]
     assert [job.estimate for job in log.trace.jobs] == [172800.0, None]
     assert log.trace.jobs[1].kinds == ("a100",)
-    assert left(log) == {"are steps of jobs": 1, "hold no device": 2}
+    assert left(log) == {"are steps of jobs": 1, "hold no device": 1, "have not run": 1}
 
 
 OWN = "id,when,how long,cards\nx,0,60,2\ny,10,30,1\n"
@@ -176,6 +178,17 @@ def test_a_map_names_fields_that_are_known_and_columns_that_are_there(tmp_path):
         read_trace(path, columns={**MAP, "arival": "when"})
     with pytest.raises(InputError, match="line 1: the column gpus is missing"):
         read_trace(path, columns={**MAP, "devices": "gpus"})
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_a_table_that_is_separated_otherwise_is_told_so_once(tmp_path, mark):
+    path = written(tmp_path, OWN.replace(",", mark))
+    with pytest.raises(InputError) as error:
+        read_trace(path, columns=MAP)
+    assert f"line 1: is one cell, within which {mark!r} seems to separate; ',' is wanted." in str(
+        error.value
+    )
+    assert "is missing" not in str(error.value)
 
 
 def test_jobs_of_unknown_models_scale_as_is_assumed(tmp_path):
@@ -378,7 +391,6 @@ def test_a_job_that_still_runs_since_nobody_knows_when_is_left_out(tmp_path):
     log = read_log(written(tmp_path, text), columns=columns)
     assert left(log) == {
         "cannot be read": 1,
-        "had not begun when the log was written": 1,
         "still ran when the log was written, which does not tell since when": 1,
     }
 
@@ -406,3 +418,48 @@ def test_parts_of_a_job_that_was_swapped_out_are_told_by_the_line_of_all_of_it(t
 def test_an_empty_file_is_refused_in_every_format(name, tmp_path):
     with pytest.raises(InputError):
         read_trace(written(tmp_path, ""), format=name)
+
+
+AFTER = {"name": "id", "arrival": "came", "duration": "ran", "devices": "gpus", "after": "waits"}
+
+
+def waiting_for(folder, cell):
+    text = f'id,came,ran,gpus,waits\n7,0,50,1,\n8,1,50,1,\n9,2,5,1,"{cell}"\n'
+    return read_log(written(folder, text), columns=AFTER)
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("", []),
+        ("7", [("7", "afterany")]),
+        ("7;8", [("7", "afterany"), ("8", "afterany")]),
+        ("afterok:7:8,after:7", [("7", "afterok"), ("8", "afterok"), ("7", "after")]),
+        ("afternotok: 7", [("7", "afternotok")]),
+    ],
+)
+def test_a_table_says_what_a_job_waits_for_as_slurm_does(tmp_path, cell, expected):
+    jobs = {job.name: job for job in waiting_for(tmp_path, cell).trace.jobs}
+    assert [(each.job, each.what.value) for each in jobs["9"].after] == expected
+
+
+@pytest.mark.parametrize(
+    "cell", ["afterok:7?afterok:8", "after:7+5", "singleton:", "until:7", "7,"]
+)
+def test_a_job_that_waits_for_what_is_not_simulated_is_left_out(tmp_path, cell):
+    [left] = waiting_for(tmp_path, cell).left_out
+    assert (left.count, left.first[0].line) == (1, 4)
+    assert "afterok:7:8" in left.first[0].told
+
+
+def test_jobs_of_a_table_wait_for_each_other_under_every_policy(tmp_path):
+    trace = waiting_for(tmp_path, "afterok:7,8").trace
+    for policy in ("fifo", "srtf", "easy", "max-min"):
+        outcomes = run(trace, fleet(4), policy)
+        assert outcomes.begun[2] >= max(outcomes.ended[:2])
+
+
+def test_jobs_of_a_table_that_wait_for_each_other_are_refused(tmp_path):
+    trace = waiting_for(tmp_path, "9").trace
+    with pytest.raises(InputError, match="jobs wait for each other: 9 < 9"):
+        run(trace, fleet(4), "fifo")

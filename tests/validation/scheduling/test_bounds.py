@@ -10,14 +10,18 @@ from foretrain.cluster.mixed import Fleet, NodeFailures, Nodes, fleet
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
 from foretrain.jobs.admission import Admission
-from foretrain.jobs.hazard import Survival
-from foretrain.jobs.mix import DAY, Failing, JobSize, Killing, Length, Mix
+from foretrain.jobs.mix import DAY, Failing, JobSize, Killing, Length, Mix, Survival
 from foretrain.jobs.ordered import OrderedDispatcher
 from foretrain.jobs.policies.gain import Pollux, Sia
 from foretrain.jobs.policies.orders import fifo
 from foretrain.jobs.rounds import Rules
-from foretrain.measured.job import JobPhase
-from foretrain.throughput import Amdahl, Point, PowerLaw, rigid
+from foretrain.throughput import (
+    Amdahl,
+    JobPhase,
+    Point,
+    PowerLaw,
+    rigid,
+)
 
 LENGTH = {
     **{"median": 1.0, "spread": 1.0, "tail": 0.5, "begins": 10.0, "index": 1.0},

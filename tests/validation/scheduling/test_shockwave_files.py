@@ -4,8 +4,11 @@ import pytest
 from validation.scheduling.formats.shockwave import LARGEST, SAMPLES, read_shockwave
 
 from foretrain.errors import InputError
-from foretrain.measured.job import Phased
-from foretrain.throughput import Point, ThroughputCurve
+from foretrain.throughput import (
+    Phased,
+    Point,
+    ThroughputCurve,
+)
 
 BATCHES = (5, 10, 20, 40, 80)
 RATES = {
@@ -74,6 +77,10 @@ def changes(tmp_path, model, batch, mode, *, epochs, devices=1):
     if not isinstance(job.curve, Phased):
         return []
     epoch = -(-samples // batch)
+    if mode == "accordion":  # epochs are kept, whose last step may be smaller
+        grown = [batch << doublings for doublings in range(10)]
+        by_scale = {epoch / -(-samples // each): each for each in grown}
+        return [(each.begins / epoch, by_scale[each.scale]) for each in job.curve.phases[1:]]
     return [(each.begins / epoch, each.scale * batch) for each in job.curve.phases[1:]]
 
 

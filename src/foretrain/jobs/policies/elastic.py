@@ -25,8 +25,8 @@ from math import fsum
 
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active, efficient, largest, pace
-from foretrain.jobs.hazard import Hazard, Prospect
-from foretrain.jobs.hazard import pace as pace_on_all
+from foretrain.jobs.mix import Hazard, Prospect
+from foretrain.jobs.mix import pace as pace_on_all
 from foretrain.jobs.ordered import Ordering
 from foretrain.jobs.rounds import Shares, only_kind, water_level
 from foretrain.jobs.shared import Allocation, ClusterState, Policy
@@ -226,7 +226,7 @@ LOOKS = 16
 """Parts of a job's work; a running job is judged anew after each."""
 
 Hazards = Callable[[int], Hazard]
-"""How likely jobs are to end early, by their devices; see `foretrain.jobs.hazard.learned`."""
+"""How likely jobs are to end early, by their devices; see `foretrain.jobs.mix.learned`."""
 
 KEPT = 65_536
 """Prospects that are remembered."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol, TypeGuard
 from foretrain.cluster.mixed import Nodes
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active, largest, offers, pace
+from foretrain.jobs.policies.choice import Gain, most_gained
 from foretrain.jobs.shared import Allocation, ClusterState
 from foretrain.throughput import Curve
 
@@ -196,12 +197,6 @@ def allotted(options: Sequence[Mapping[int, float]], devices: int) -> list[int]:
 Option = tuple[Nodes, int, float]
 """Devices of a kind for a job, and how quickly it goes on them."""
 
-Choice = tuple[int, Option, float]
-"""Row of a job, one of its configurations, and what that costs."""
-
-GAP = 1e-6
-"""Relative gap to the optimum at which the solver stops."""
-
 RESTARTS: Mapping[str, float] = MappingProxyType(
     {"bert": 120.0, "cifar10": 20.0, "deepspeech2": 25.0, "imagenet": 250.0, "yolov3": 80.0}
 )
@@ -236,6 +231,7 @@ class Sia:
     delay: float = 30.0
     delays: Mapping[str, float] = field(default_factory=lambda: RESTARTS)
     _most: dict[int, int] = field(default_factory=dict, init=False, repr=False)
+    _prices: dict[int, tuple[float, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.fairness < 0:
@@ -248,19 +244,32 @@ class Sia:
 
     def __call__(self, state: ClusterState) -> Mapping[int, Allocation]:
         """What each job gets; the largest are placed first."""
-        options = [self._options(active, state) for active in state.jobs]
-        choices = [
-            (row, option, cost - self.left_out)
-            for row, active in enumerate(state.jobs)
-            for option, cost in zip(
-                options[row], self._costs(active, options[row], state.now), strict=True
-            )
+        rooms = {nodes.kind: state.room(nodes.kind) for nodes in state.fleet.nodes}
+        place = {kind: row for row, kind in enumerate(rooms)}
+        options = [self._options(active, state, rooms) for active in state.jobs]
+        gains = []
+        for active, own in zip(state.jobs, options, strict=True):
+            costs = self._costs(active, own, state.now)
+            pairs = zip(own, costs, strict=True)
+            gains.append([Gain(place[o[0].kind], o[1], self.left_out - cost) for o, cost in pairs])
+        picks = self._picks(gains, [int(room) for room in rooms.values()])
+        chosen = [
+            (active.rank, own[pick])
+            for active, own, pick in zip(state.jobs, options, picks, strict=True)
+            if pick is not None
         ]
-        chosen = least(choices, state) if choices else {}
-        wide = sorted(chosen.items(), key=lambda item: (-item[1][1], item[0]))
+        wide = sorted(chosen, key=lambda item: (-item[1][1], item[0]))
         return {rank: Allocation(count, (nodes.kind,)) for rank, (nodes, count, _) in wide}
 
-    def _options(self, active: Active, state: ClusterState) -> list[Option]:
+    def _picks(self, gains: Sequence[Sequence[Gain]], rooms: Sequence[int]) -> list[int | None]:
+        """Configuration of each job; the prices of kinds are kept for the next round."""
+        picks, prices = most_gained(gains, rooms, prices=self._prices.get(len(rooms)))
+        self._prices[len(rooms)] = prices
+        return picks
+
+    def _options(
+        self, active: Active, state: ClusterState, rooms: Mapping[str, float]
+    ) -> list[Option]:
         """Configurations of a job, up to twice the devices that it has had."""
         job, options = active.job, []
         holds = 0 if active.held is None else int(active.held.devices)
@@ -273,7 +282,9 @@ class Sia:
                 # Powers of two within a node, whole nodes beyond.
                 within = count < nodes.devices and count & (count - 1) == 0
                 whole = count % nodes.devices == 0
-                if count <= min(most, state.room(nodes.kind)) and (within or whole):
+                if count > min(most, rooms[nodes.kind]):
+                    break
+                if within or whole:
                     width = ceil(count / nodes.devices)
                     speed = job.curve.rate(count, nodes=width, kind=nodes.kind, done=active.done)
                     options.append((nodes, count, speed))
@@ -291,30 +302,3 @@ class Sia:
             scaled = speed / slowest * (1.0 if same else kept)
             costs.append(scaled**self.fairness if scaled > 0 else self.left_out)
         return costs
-
-
-def least(choices: Sequence[Choice], state: ClusterState) -> dict[int, Option]:
-    """At most one configuration for each job, with the least sum of costs that devices allow."""
-    import numpy as np
-    from scipy.optimize import Bounds, LinearConstraint, milp
-    from scipy.sparse import coo_array
-
-    jobs = len(state.jobs)
-    kinds = {nodes.kind: jobs + place for place, nodes in enumerate(state.fleet.nodes)}
-    rows = [row for row, _, _ in choices] + [kinds[option[0].kind] for _, option, _ in choices]
-    columns = [*range(len(choices))] * 2
-    values = [1.0] * len(choices) + [float(option[1]) for _, option, _ in choices]
-    bounds = [1.0] * jobs + [float(state.room(each.kind)) for each in state.fleet.nodes]
-    # The solver of SciPy 1.13 reads indices of 32 bits only.
-    places = np.array((rows, columns), dtype=np.intc)
-    matrix = coo_array((values, (places[0], places[1])), shape=(len(bounds), len(choices)))
-    found = milp(
-        np.array([cost for _, _, cost in choices]),
-        integrality=np.ones(len(choices)),
-        bounds=Bounds(0, 1),
-        constraints=LinearConstraint(matrix.tocsr(), ub=bounds),
-        options={"mip_rel_gap": GAP},
-    )
-    assert found.x is not None, found.message
-    taken = (each for each, share in zip(choices, found.x, strict=True) if share > 0.5)
-    return {state.jobs[row].rank: option for row, option, _ in taken}

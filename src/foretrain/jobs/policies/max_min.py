@@ -12,11 +12,12 @@ from math import inf
 from typing import NamedTuple
 
 from foretrain.jobs.active import Active
-from foretrain.jobs.rounds import Shares, filled, only_kind, rates, steps_left, water_level
+from foretrain.jobs.policies.interior import centred, most_even
+from foretrain.jobs.rounds import Shares, only_kind, rates, steps_left, water_level
 from foretrain.jobs.shared import ClusterState
 
-GAIN = 1e-4
-"""Weight of all jobs' mean throughput beside the least: enough to leave nothing idle."""
+NEXT = 1e-9
+"""Gap at which an interior point stops: who lacks so little in worth cannot be told apart."""
 
 
 def max_min(state: ClusterState) -> Shares:
@@ -35,14 +36,14 @@ def max_min(state: ClusterState) -> Shares:
 def max_min_over_kinds(state: ClusterState) -> Shares:
     """Max-min fairness over kinds of devices: the least normalised throughput is the largest.
 
-    A job's throughput is taken over that of an equal share of every kind, times its devices. Among
-    divisions of that least one, the one with the most throughput is taken.
+    A job's throughput is taken over that of an equal share of every kind, times its devices. Many
+    divisions have that least one; the analytic centre of them all is taken, near which an
+    interior-point method such as ECOS, Gavel's solver, ends. There nobody's share of a kind that he
+    can use is 0, so that he may run on what is left of it.
 
-    Source: narayanan2020, section 4.1; the choice among equals is ours.
+    Source: narayanan2020, section 4.1; domahidi2013 for the solver.
     """
     import numpy as np
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array
 
     if not state.jobs:
         return {}
@@ -55,24 +56,10 @@ def max_min_over_kinds(state: ClusterState) -> Shares:
     rate = np.array([[speed.get(name, 0.0) for name in names] for speed in speeds])
     equal = capacity / max(float(len(devices)), float(capacity.sum()))
     gain = rate * (devices / weight / (rate @ equal))[:, None]
-    # Rows: least throughput over each job's, time of each job, devices of each kind.
-    count, kinds = gain.shape
-    jobs = np.arange(count)
-    rows = np.zeros((2 * count + kinds, count * kinds + 1))
-    rows[:count, -1] = 1.0
-    for kind in range(kinds):
-        rows[jobs, jobs * kinds + kind] = -gain[:, kind]
-        rows[count + jobs, jobs * kinds + kind] = 1.0
-        rows[2 * count + kind, jobs * kinds + kind] = devices
-    wanted = np.append(-GAIN * gain.ravel() / count, -1.0)
-    bounds = [(0.0, 1.0 if each > 0 else 0.0) for each in gain.ravel()] + [(0.0, None)]
-    limits = np.concatenate([np.zeros(count), np.ones(count), capacity])
-    found = linprog(wanted, A_ub=csr_array(rows), b_ub=limits, bounds=bounds, method="highs")
+    found = most_even(gain, devices, capacity).tolist()
     return {
         active.rank: dict(zip(names, mine, strict=True))
-        for active, mine in zip(
-            state.jobs, found.x[:-1].reshape(count, kinds).tolist(), strict=True
-        )
+        for active, mine in zip(state.jobs, found, strict=True)
     }
 
 
@@ -80,7 +67,8 @@ def max_sum(state: ClusterState) -> Shares:
     """Max-sum throughput: as much work per second of all jobs together as the fleet can do.
 
     With one kind of device that is the order of work per device; equal jobs share alike what is
-    left for them.
+    left for them. As at an interior point, who gets nothing is next in line for what is idle by how
+    little his worth lacks.
 
     Source: narayanan2020, section 4.2: maximise the sum of throughputs.
     """
@@ -89,13 +77,16 @@ def max_sum(state: ClusterState) -> Shares:
     def worth(active: Active) -> float:
         return rates(active, state)[kind] / active.job.devices
 
-    left, shares = state.devices, {}
-    for _, equals in groupby(sorted(state.jobs, key=worth, reverse=True), key=worth):
+    left, price, shares = state.devices, inf, {}
+    for value, equals in groupby(sorted(state.jobs, key=worth, reverse=True), key=worth):
         alike = list(equals)
         asked = sum(active.job.devices for active in alike)
         share = min(1.0, left / asked)
         left -= share * asked
-        shares.update({active.rank: {kind: share} for active in alike})
+        price = value if share > 0.0 else price
+        for active in alike:
+            lacks = active.job.devices * (1.0 - value / price)
+            shares[active.rank] = {kind: share or NEXT / (NEXT + lacks)}
     return shares
 
 
@@ -184,10 +175,9 @@ class FinishTimeFairness:
 
     Alone is on an equal part of the fleet: what was done so far would have taken the time that it
     takes at the parts of then, what is left takes that at today's. Shares are the least with which
-    nobody's ratio exceeds the largest; what they leave over is given to all.
+    nobody's ratio exceeds the largest; of what they leave over all get some (`centred`).
 
-    Source: mahajan2020, section 3, in the form of narayanan2020, section 4.2; what becomes of the
-    rest is ours.
+    Source: mahajan2020, section 3, in the form of narayanan2020, section 4.2.
     """
 
     def __init__(self) -> None:
@@ -221,9 +211,9 @@ class FinishTimeFairness:
         for _ in range(HALVINGS):
             middle = (low + high) / 2.0
             low, high = (middle, high) if asked(middle) > state.devices else (low, middle)
-        least = {rank: _share(need, high) for rank, need in needs.items()}
-        shares = filled(least, state.jobs, devices=state.devices)
-        return {rank: {kind: share} for rank, share in shares.items()}
+        least = [_share(needs[active.rank], high) for active in state.jobs]
+        shares = centred(least, [each.job.devices for each in state.jobs], devices=state.devices)
+        return {each.rank: {kind: own} for each, own in zip(state.jobs, shares, strict=True)}
 
 
 def _share(need: TimeNeeded, ratio: float) -> float:

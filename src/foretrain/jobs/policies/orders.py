@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from foretrain.errors import InputError
 from foretrain.jobs.active import Active
-from foretrain.jobs.hazard import pace
+from foretrain.jobs.mix import pace
 from foretrain.jobs.ordered import Ordering
 from foretrain.jobs.shared import Allocation, ClusterState, Policy
 from foretrain.measured.job import Job, Trace

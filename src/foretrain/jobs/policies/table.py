@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from foretrain.errors import InputError, nearest
 from foretrain.jobs.backfill import BackfillDispatcher
 from foretrain.jobs.conservative import ConservativeDispatcher
-from foretrain.jobs.deserving import DeservingDispatcher, fair_share, proportion
-from foretrain.jobs.hazard import learned
 from foretrain.jobs.kueue import KueueDispatcher
+from foretrain.jobs.mix import learned
 from foretrain.jobs.ordered import OrderedDispatcher, Ordering
 from foretrain.jobs.policies.elastic import (
     aware,
@@ -43,7 +42,13 @@ from foretrain.jobs.policies.orders import (
 )
 from foretrain.jobs.policies.policy import Known, NamedPolicy, PolicyInputs, own_policy
 from foretrain.jobs.rounds import Division, RoundsDispatcher, Rules
-from foretrain.jobs.shared import Policy, SharedDispatcher
+from foretrain.jobs.shared import (
+    DeservingDispatcher,
+    Policy,
+    SharedDispatcher,
+    fair_share,
+    proportion,
+)
 from foretrain.jobs.simulation import Dispatcher
 from foretrain.jobs.slurm import SlurmDispatcher
 from foretrain.jobs.sweeps import AwareSweeps
@@ -106,6 +111,11 @@ def _shared(policy: Callable[[], Policy]) -> Callable[[PolicyInputs], Dispatcher
     return lambda asked: SharedDispatcher(policy(), asked.fleet, period=asked.period)
 
 
+def _aware_sweeps(asked: PolicyInputs) -> Dispatcher:
+    policy = AwareSweeps()
+    return SharedDispatcher(policy, asked.fleet, period=asked.period, lasts=lambda: policy.lasts)
+
+
 POLICIES: Mapping[str, NamedPolicy] = {
     "fifo": NamedPolicy(says="first in, first out: nobody passes", make=_ordered(fifo)),
     "sjf": NamedPolicy(
@@ -152,7 +162,7 @@ POLICIES: Mapping[str, NamedPolicy] = {
     ),
     "aware-sweeps": NamedPolicy(
         says="the sweep with the least expected device-seconds to its winner first",
-        make=_shared(AwareSweeps),
+        make=_aware_sweeps,
         knows=(Known.LENGTH, Known.RUNGS),
         one_kind=True,
     ),
@@ -182,7 +192,10 @@ POLICIES: Mapping[str, NamedPolicy] = {
         says="Kueue: queues with quotas that lend and take back, by the site's rules",
         weighs=True,
         make=lambda asked: KueueDispatcher(
-            asked.site.queues, asked.fleet, fair=asked.site.fair_sharing
+            asked.site.queues,
+            asked.fleet,
+            fair=asked.site.fair_sharing,
+            cohorts=asked.site.cohorts,
         ),
     ),
     "volcano": NamedPolicy(

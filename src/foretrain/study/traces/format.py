@@ -5,13 +5,15 @@ Rows: the cells of one line of a log, read as what they should be.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf
 from typing import Final
 
 from foretrain.errors import nearest
-from foretrain.measured.job import Remainder
+from foretrain.measured.job import Dependency, DependsOn, Remainder
 from foretrain.study.documents import CsvRecord, lines_of, records
 from foretrain.study.problems import Problems
 from foretrain.study.traces.record import UNREADABLE, Record
@@ -30,7 +32,9 @@ class Format:
         named: whether the first line names the columns.
         open: whether columns may stand there that are not known, and are not read.
         delimiter: between cells; empty for any white space.
+        free: columns of free text, where a delimiter may stand in a cell; there it is taken to.
         comment: with which lines begin that are not read; empty if there are none.
+        objects: the rows of a JSON document, which is called so; None where a log has lines.
     """
 
     says: str
@@ -41,6 +45,8 @@ class Format:
     open: bool = False
     delimiter: str = ","
     comment: str = ""
+    free: tuple[str, ...] = ()
+    objects: Callable[[str, str, Remainder], Iterator[Row]] | None = None
 
 
 MOST_BYTES: Final = 256 * 2**20
@@ -72,11 +78,22 @@ def rows(text: str, layout: Format, *, problems: Problems, remainder: Remainder)
             for number in blank:  # only those between others are gaps in the log
                 remainder.add("are blank", number)
             blank.clear()
-            if len(line.cells) == len(names):
-                yield Row(dict(zip(names, line.cells, strict=True)), line.line)
+            found = _as_many(line.cells, names, layout)
+            if len(found) == len(names):
+                yield Row(dict(zip(names, found, strict=True)), line.line)
             else:
                 told = f"has {len(line.cells)} cells, but there are {len(names)} columns."
                 remainder.add(UNREADABLE, line.line, told)
+
+
+def _as_many(found: Sequence[str], names: Sequence[str], layout: Format) -> Sequence[str]:
+    """The cells of a line; of too many, those of its one column of free text put together."""
+    more = len(found) - len(names)
+    place = next((names.index(each) for each in layout.free if each in names), -1)
+    if more <= 0 or place < 0:
+        return found
+    whole = layout.delimiter.join(found[place : place + more + 1])
+    return [*found[:place], whole, *found[place + more + 1 :]]
 
 
 NOTHING: Final = CsvRecord(1, [])
@@ -101,6 +118,12 @@ def cells(text: str, layout: Format, *, where: str) -> Iterator[CsvRecord]:
 def _named_well(names: Sequence[str], layout: Format, problems: Problems) -> bool:
     """Whether the columns are those of the format; what is wrong is noted."""
     known = ", ".join(layout.columns)
+    other = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
+    if other is not None:
+        wanted = f"{layout.delimiter!r} is wanted."
+        told = f"is one cell, within which {other!r} seems to separate; {wanted}"
+        problems.add("line 1", told)
+        return False
     for name in layout.needs:
         if name not in names:
             problems.add("line 1", f"the column {name} is missing.{nearest(name, names)}")
@@ -114,11 +137,139 @@ def _named_well(names: Sequence[str], layout: Format, problems: Problems) -> boo
     return not problems.found
 
 
-UNSET = frozenset({"", "unknown", "none", "n/a", "null"})
+WAITED_FOR: Final = tuple(each for each in DependsOn if each is not DependsOn.PROMOTION)
+"""What a log may say that a job waits for."""
+
+UNSET = frozenset({"", "unknown", "none", "n/a", "null", "(null)"})
 """Cells that say nothing, in lower case."""
 
 LARGEST = 1e15
 """From here on a float no longer tells a tenth of a second apart: no time of a log is so large."""
+
+
+LICENSE: Final = re.compile(r"([^:=,;|]+?)(?:[:=](\d+))?")
+
+
+def held_licenses(text: str) -> tuple[tuple[str, int], ...] | None:
+    """Licences and how many: `matlab:2,ansys`, one where nothing is said. None for anything else.
+
+    Args:
+        text: of `sbatch --licenses`, or of TRES such as `license/matlab=2`.
+    """
+    found = {}
+    for part in filter(None, (each.strip() for each in text.replace(";", ",").split(","))):
+        told = LICENSE.fullmatch(part.removeprefix("license/"))
+        if told is None or not int(told[2] or 1):
+            return None
+        found[told[1]] = int(told[2] or 1)
+    return tuple(sorted(found.items()))
+
+
+def waited_for(text: str) -> tuple[tuple[Dependency, ...], Sequence[str]]:
+    """What is waited for in other jobs: all of `afterok:7:8,afterany:9,singleton`, or `7,8`.
+
+    Args:
+        text: of `sbatch --dependency`; a job alone is waited for until it ends.
+
+    Returns:
+        What is, and the parts that cannot be kept: of other kinds, any of several, with a delay.
+
+    Source: slurm, sbatch(1).
+    """
+    found: list[Dependency] = []
+    others = []
+    for part in text.replace(";", ",").split(",") if text else ():
+        word, *jobs = (each.strip() for each in part.split(":"))
+        if word == DependsOn.SINGLETON and not jobs:
+            found.append(Dependency("", DependsOn.SINGLETON))
+            continue
+        if not jobs:
+            word, jobs = DependsOn.END, [word]
+        if word not in WAITED_FOR or not all(jobs) or "?" in part or "+" in part:
+            others.append(part)
+        else:
+            found += [Dependency(each.removesuffix("_*"), DependsOn(word)) for each in jobs]
+    return tuple(found), others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitOptions:
+    """What a line by which a job was submitted says of it.
+
+    Attributes:
+        after: what it waits for.
+        licenses: that it holds, as they are written.
+        label: its name.
+        at_once: tasks of its array that may run at once; 0 for all.
+        switches: under how many leaf switches it wants to lie, and for how many seconds it waits
+            for so few.
+        not_kept: in words, what it asks for that is not simulated.
+    """
+
+    after: tuple[Dependency, ...] = ()
+    licenses: str = ""
+    label: str = ""
+    at_once: int = 0
+    switches: tuple[int, float] | None = None
+    not_kept: tuple[str, ...] = ()
+
+
+LONG: Final = {"-d": "--dependency", "-L": "--licenses", "-J": "--job-name", "-a": "--array"}
+ALONE: Final = frozenset({
+    "--exclusive", "--requeue", "--no-requeue", "--parsable", "--hold", "-H", "--wait", "-W",
+    "--quiet", "-Q", "--verbose", "-v", "--overcommit", "-O", "--contiguous", "--spread-job",
+    "--use-min-nodes", "--reboot", "--oversubscribe", "-s",
+})  # fmt: skip
+"""Options of sbatch that may have no value after a space."""
+
+
+def submit_options(line: str) -> SubmitOptions:
+    """The options of a line such as `sbatch --dependency=afterok:7 -J train job.sh 3`.
+
+    Args:
+        line: as `sacct` prints it. What follows the script is the script's own.
+
+    Source: slurm, sbatch(1).
+    """
+    said: dict[str, str] = {}
+    # A line that wraps a command has no script, and its quotes may be lost.
+    wraps = "--wrap" in line
+    words = iter(line.split()[1:])
+    for word in words:
+        if not word.startswith("-"):
+            if wraps:
+                continue
+            break
+        name, equals, value = word.partition("=")
+        if not word.startswith("--") and len(word) > 2:
+            name, value = word[:2], word[2:]
+        elif not equals and name not in ALONE:
+            value = next(words, "")
+        said[LONG.get(name, name)] = value.strip("'\"")
+    after, others = waited_for(said.get("--dependency", ""))
+    _, _, most = said.get("--array", "").partition("%")
+    few, _, wait = said.get("--switches", "").partition("@")
+    kinds = {each.partition(":")[0] if ":" in each else each for each in others}
+    return SubmitOptions(
+        after=after,
+        licenses=said.get("--licenses", ""),
+        label=said.get("--job-name", ""),
+        at_once=int(most) if most.isdecimal() else 0,
+        switches=(int(few), _time(wait)) if few.isdecimal() and int(few) else None,
+        not_kept=tuple(f"the dependency {each}" for each in sorted(kinds)),
+    )
+
+
+def _time(text: str) -> float:
+    """Seconds of a time as sbatch takes it: minutes, 10:00 or 1-00:00:00; infinite for others."""
+    days, dash, rest = text.rpartition("-")
+    parts = rest.split(":")
+    if not (all(each.isdecimal() for each in parts) and (days or "0").isdecimal()):
+        return inf
+    units = (86_400, 3600, 60, 1)[1 if dash else 2 if len(parts) < 3 else 1 :]
+    return 86_400.0 * int(days or 0) + sum(
+        unit * int(part) for unit, part in zip(units, parts, strict=False)
+    )
 
 
 class Row:
@@ -138,8 +289,9 @@ class Row:
         self._cells = cells
 
     def wrong(self, text: str) -> None:
-        """Note a problem of this line."""
-        self.problems.append(text)
+        """Note a problem of this line, once however often a cell is read."""
+        if text not in self.problems:
+            self.problems.append(text)
 
     def has(self, column: str) -> bool:
         """Whether a cell says something."""
@@ -194,6 +346,24 @@ class Row:
                 " 2017-10-09 07:01:55."
             )
         return 0.0
+
+    def dependencies(self, column: str) -> tuple[Dependency, ...]:
+        """What is waited for in other jobs, as `waited_for` reads it."""
+        found, others = waited_for(self.text(column))
+        for part in others:
+            self.wrong(
+                f"{column} is {as_written(part)}, not jobs as in 7,8 or afterok:7:8; known are"
+                f" {', '.join(WAITED_FOR)}. Any of several (?) and delays (+) are not read."
+            )
+        return found
+
+    def licenses(self, column: str) -> tuple[tuple[str, int], ...]:
+        """Licences that a job holds, as `held_licenses` reads them."""
+        found = held_licenses(self.text(column))
+        if found is None:
+            told = as_written(self.text(column))
+            self.wrong(f"{column} is {told}, not licences such as matlab:2,ansys.")
+        return found or ()
 
     def duration(self, column: str) -> float:
         """Seconds that something took: a number, or days-hours:minutes:seconds."""

@@ -1,7 +1,5 @@
 """Logs, format by format.
 
-Logs that are tables with named columns.
-
 Any CSV: the user says which column holds what.
 
 Alibaba's openb logs of 2023: tasks that may share a device, on nodes of several kinds.
@@ -18,14 +16,6 @@ PAI: Alibaba's task table of 2020, whose file does not name its columns.
 Sources: jeon2019 and its log, as AdaptDL's authors reduced it to a table; gu2019, its published
 simulator; hu2021 and hu2024, columns as their README files list them.
 
-Logs of schedulers.
-
-Slurm: what `sacct --parsable2` prints of jobs; steps of jobs are left out.
-
-Ask it for JobID, User, Account, QOS, Partition, Submit, Start, Elapsed, Timelimit, State and
-AllocTRES of all users' allocations, with `--parsable2` for `|` between cells and the names in the
-first line.
-
 SWF: the Standard Workload Format of the Parallel Workloads Archive; -1 is not known.
 
 A job that was swapped out has a line for all of it and further ones for its parts.
@@ -35,22 +25,22 @@ Source: chapin1999, section 3.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from math import ceil
 from pathlib import Path
 
 from foretrain.cluster.mixed import Fleet, Nodes
 from foretrain.errors import InputError, nearest
-from foretrain.measured.job import End, Remainder
+from foretrain.measured.job import OPEN_ENDS, DependsOn, End, Remainder
 from foretrain.study.files import read_text
 from foretrain.study.problems import Problems
 from foretrain.study.traces.format import MOST_BYTES, Format, Row, rows
-from foretrain.study.traces.record import NEVER_RAN, NotAJob, Record, ended
+from foretrain.study.traces.record import BEFORE, NEVER_RAN, NO_DEVICE, NotAJob, Record, ended
 from foretrain.units import as_written
 
 NEEDED = ("arrival", "duration", "devices")
-OPTIONAL = ("name", "begun", "end", "estimate", "user", "account", "qos", "group", "kind")
+OPTIONAL = ("name", "begun", "end", "estimate", "user", "account", "qos", "group", "kind",
+            "after", "array", "label", "licenses")  # fmt: skip
 FIELDS = (*NEEDED, *OPTIONAL)
 
 
@@ -88,11 +78,15 @@ def mapped_job(row: Row, columns: Mapping[str, str]) -> Record:
         return row.text(columns[field]) if field in columns else ""
 
     if not row.count(columns["devices"]):
-        raise NotAJob("hold no device")
+        raise NotAJob(NO_DEVICE)
     end = ended(row.needed(columns["end"]) if "end" in columns else "")
-    begun = row.moment(columns["begun"]) if text("begun") else None
-    told = end is not End.RUNNING or row.has(columns["duration"])
-    if not told and begun is None:
+    waits = end is End.PENDING
+    begun = row.moment(columns["begun"]) if text("begun") and not waits else None
+    told = end not in OPEN_ENDS or (row.has(columns["duration"]) and not waits)
+    after = row.dependencies(columns["after"]) if text("after") else ()
+    if "label" not in columns and any(each.what is DependsOn.SINGLETON for each in after):
+        row.wrong("a singleton is alone among jobs of its label. Map the column label.")
+    if not told and begun is None and not waits:
         raise NotAJob("still ran when the log was written, which does not tell since when")
     return Record(
         line=row.line,
@@ -108,6 +102,10 @@ def mapped_job(row: Row, columns: Mapping[str, str]) -> Record:
         qos=text("qos"),
         group=text("group"),
         kinds=(text("kind"),) if text("kind") else (),
+        after=after,
+        array=text("array"),
+        label=text("label"),
+        licenses=row.licenses(columns["licenses"]) if text("licenses") else (),
     )
 
 
@@ -154,7 +152,7 @@ def read_openb_nodes(path: Path) -> Fleet:
 def openb_job(row: Row) -> Record:
     """A job of a task."""
     if not row.count("num_gpu"):
-        raise NotAJob("hold no device")
+        raise NotAJob(NO_DEVICE)
     if not (row.has("scheduled_time") and row.has("deletion_time")):
         raise NotAJob(NEVER_RAN)
     begun, over = row.moment("scheduled_time"), row.moment("deletion_time")
@@ -218,11 +216,13 @@ TIRESIAS = Format(
 def helios_job(row: Row) -> Record:
     """A job of Helios or Acme."""
     if not row.count("gpu_num"):
-        raise NotAJob("hold no device")
-    if not row.has("start_time"):
+        raise NotAJob(NO_DEVICE)
+    end = ended(row.needed("state"))
+    waits = end is End.PENDING
+    if not (row.has("start_time") or waits):
         raise NotAJob(NEVER_RAN)
-    end, begun = ended(row.needed("state")), row.moment("start_time")
-    told = end is not End.RUNNING or row.has("duration")
+    begun = None if waits else row.moment("start_time")
+    told = end not in OPEN_ENDS or (row.has("duration") and not waits)
     return Record(
         line=row.line,
         name=row.needed("job_id"),
@@ -255,10 +255,12 @@ def pai_job(row: Row) -> Record:
     of waiting.
     """
     if not row.has("plan_gpu") or not row.number("plan_gpu"):
-        raise NotAJob("hold no device")
+        raise NotAJob(NO_DEVICE)
     if not row.has("start_time"):
         raise NotAJob(NEVER_RAN)
     begun, end = row.moment("start_time"), ended(row.needed("status"))
+    if end is End.PENDING:
+        raise NotAJob(BEFORE)
     told = end is not End.RUNNING or row.has("end_time")
     return Record(
         line=row.line,
@@ -280,59 +282,6 @@ PAI = Format(
     needs=(),
     record=pai_job,
     named=False,
-)  # fmt: skip
-
-
-DEVICES = re.compile(r"gres/gpu(?::([\w.-]+))?=(\d+)")
-"""Devices among the resources of a job, of a kind or of all kinds together."""
-
-ON_NODES = re.compile(r"(?:^|,)node=(\d+)")
-"""Nodes among them."""
-
-
-def sacct_job(row: Row) -> Record:
-    """A job of a row that sacct prints."""
-    name = row.needed("JobID")
-    if "." in name:
-        raise NotAJob("are steps of jobs")
-    found = {kind: int(count) for kind, count in DEVICES.findall(row.text("AllocTRES"))}
-    devices = found.pop("", 0) or sum(found.values())
-    if not devices:
-        raise NotAJob("hold no device")
-    if not row.has("Start"):
-        raise NotAJob(NEVER_RAN)
-    lay = ON_NODES.search(row.text("AllocTRES"))
-    nodes = int(lay[1]) if lay else row.count("NNodes") if row.has("NNodes") else 0
-    limited = row.has("Timelimit") and row.text("Timelimit") not in {"UNLIMITED", "Partition_Limit"}
-    return Record(
-        line=row.line,
-        name=name,
-        arrival=row.moment("Submit"),
-        ran=row.duration("ElapsedRaw" if row.has("ElapsedRaw") else "Elapsed"),
-        devices=devices,
-        end=ended(row.needed("State")),
-        begun=row.moment("Start"),
-        estimate=row.duration("Timelimit") if limited else None,
-        user=row.text("User"),
-        account=row.text("Account"),
-        qos=row.text("QOS"),
-        group=row.text("Partition"),
-        kinds=tuple(sorted(found)),
-        priority=row.number("Priority") if row.has("Priority") else None,
-        nodes=nodes,
-    )
-
-
-SACCT = Format(
-    says="what sacct --parsable2 prints: JobID, Submit, Start, Elapsed, State, AllocTRES",
-    columns=(
-        "JobID", "User", "Account", "QOS", "Partition", "Submit", "Start", "Elapsed", "ElapsedRaw",
-        "Timelimit", "State", "AllocTRES", "NNodes", "Priority",
-    ),
-    needs=("JobID", "Submit", "Start", "State", "AllocTRES"),
-    record=sacct_job,
-    open=True,
-    delimiter="|",
 )  # fmt: skip
 
 
