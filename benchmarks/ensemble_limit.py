@@ -3,6 +3,8 @@
     python benchmarks/ensemble_limit.py                  # two members, one turn: a minute
     python benchmarks/ensemble_limit.py heavy --turns 5  # K = 1, 2, 4, 8 beside their bars
     python benchmarks/ensemble_limit.py half light --members 1 4
+    python benchmarks/ensemble_limit.py heavy --members 4 8 --grouped  # in one process too
+    python benchmarks/ensemble_limit.py start            # what a member takes to begin
 
 Every cell runs twice in a turn, with few samples and with many; what the difference took, divided
 by its samples, is what a sample takes while a stream runs. `prepare` is a private loader without
@@ -12,7 +14,8 @@ worker less its training, `own` is K training steps at once on a batch in memory
 
 All cells of a turn are measured beside each other; a ratio is taken in each turn, and the median of
 these counts. `heavy` has about 12 times as much shareable as private work, `half` about 4; `light`
-has rows of 16 numbers in batches of 100, on which nothing is trained.
+has rows of 16 numbers in batches of 100, on which nothing is trained. `start` has a process import
+PyTorch and go through one small epoch, over a loader of its own and over a stream.
 """
 
 from __future__ import annotations
@@ -20,8 +23,10 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -36,9 +41,12 @@ ROOT = Path(__file__).parents[1]
 NEEDED = {"torch": "torch", "PIL": "Pillow"}
 PICTURES = 400
 
-HEAVY, HALF, LIGHT = "heavy", "half", "light"
+HEAVY, HALF, LIGHT, START = "heavy", "half", "light", "start"
 EVERY = {HEAVY: 6, HALF: 3, LIGHT: 0}
 """Every how manieth pixel the network sees."""
+
+LEAST = 4
+"""Part of the processor time of a long run from which its length is reckoned."""
 
 OWN = {1: 1.05, 2: 1.05, 4: 1.08, 8: 1.10}
 FED = {1: 1.05, 2: 1.05, 4: 1.06, 8: 1.08}
@@ -46,6 +54,12 @@ FED = {1: 1.05, 2: 1.05, 4: 1.06, 8: 1.08}
 
 OF_CEILING = 0.92
 """The least share of private(K) / ideal(K) that a stream must save."""
+
+START_MOST = 0.3
+"""Processor seconds that a member may take to begin, beyond what it imports itself."""
+
+GROUPED = 1.0
+"""The most that a stream may take over the ideal whose members are in one process."""
 
 LIGHT_MOST = {1: 1.5, 4: 0.8}
 """The most that a stream of light data may take over private loaders."""
@@ -72,6 +86,13 @@ def own(members: int) -> Cell:
 def fed(members: int) -> Cell:
     """A stream that a plain loader feeds."""
     return Cell(method="fed", members=members)
+
+
+def grouped(members: int, *, fed: bool) -> Cell:
+    """The same, with all members in one process."""
+    if fed:
+        return Cell(method="grouped-fed", members=members)
+    return Cell(method="grouped", members=members, workers=1)
 
 
 def private(members: int, workers: int = 0) -> Cell:
@@ -102,21 +123,28 @@ class Bench:
     folder: Path
     seconds: float
 
-    def turns(self, members: Sequence[int], count: int) -> list[Turn]:
-        """Every cell, turn by turn."""
-        cells, lengths, found = _cells(self.workload, members), dict[Cell, int](), []
+    def turns(self, members: Sequence[int], count: int, *, more: Sequence[Cell]) -> list[Turn]:
+        """Every cell, and more of them, turn by turn."""
+        cells = [*_cells(self.workload, members), *more]
+        lengths, found = dict[Cell, int](), []
         for turn in range(count):
             first = turn % len(cells)
             taken = {}
             for cell in cells[first:] + cells[:first]:
                 if cell not in lengths:
-                    each = (self._took(cell, 3) - self._took(cell, 1)) / 2
-                    lengths[cell] = 3 + round(self.seconds / max(1e-3, each))
+                    lengths[cell] = self._long(cell)
                 taken[cell] = self._slope(cell, lengths[cell])
                 line = f"{self.workload} {turn + 1}/{count} {cell}: {1e6 * taken[cell]:.1f} us"
                 print(line, file=sys.stderr, flush=True)
             found.append(taken)
         return found
+
+    def _long(self, cell: Cell) -> int:
+        """Epochs of the long run: what few of them take is lost in what it takes to begin."""
+        begins, epochs = self._took(cell, 1), 3
+        while (spent := self._took(cell, epochs) - begins) < self.seconds / LEAST:
+            epochs *= LEAST
+        return 3 + round(epochs * self.seconds / spent)
 
     def _slope(self, cell: Cell, epochs: int) -> float:
         few, many = self._took(cell, 1), self._took(cell, epochs)
@@ -213,6 +241,14 @@ def claims(workload: str, taken: Sequence[Turn], members: int) -> Iterator[Claim
             yield _claim(said, taken, saved, least=OF_CEILING)
 
 
+def grouped_claims(workload: str, taken: Sequence[Turn], members: int) -> Iterator[Claim]:
+    """All members in one process, beside the ideal, for which they have one each."""
+    for name, fed in (("own worker", False), ("fed", True)):
+        over = partial(_over_ideal, grouped(members, fed=fed))
+        said = f"{workload}, K = {members}: {name}, in one process / ideal"
+        yield _claim(said, taken, over, most=GROUPED)
+
+
 def _over(above: Cell, below: Cell, turn: Turn) -> float:
     return turn[above] / turn[below]
 
@@ -228,6 +264,53 @@ def _of_ceiling(cell: Cell, loaders: Cell, turn: Turn) -> float:
 
 def _shareable(turn: Turn) -> float:
     return prepare(turn) / turn[none(1)]
+
+
+BEGINS = """
+import sys, torch
+from torch.utils.data import DataLoader, TensorDataset
+if sys.argv[1:]:
+    from foretrain import attach
+    loader = attach(sys.argv[1], patience=60)
+else:
+    loader = DataLoader(TensorDataset(torch.zeros(1000, 16)), 100)
+for _ in loader:
+    pass
+"""
+
+
+def _began(*arguments: str) -> float:
+    """Processor seconds of a process that goes through one small epoch."""
+    process = subprocess.Popen([sys.executable, "-c", BEGINS, *arguments])
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError("A member did not begin; see its messages above.")
+    return used.ru_utime + used.ru_stime
+
+
+def start_claims(count: int) -> Iterator[Claim]:
+    """What a member takes to begin over a stream, beyond the same over a loader of its own."""
+    from torch import zeros
+    from torch.utils.data import DataLoader, TensorDataset
+    from validation.parts.claims import Claim
+
+    from batchcast.stream import share
+
+    def one() -> float:
+        name = f"start-{os.getpid()}-{time.monotonic_ns()}"
+        with share(DataLoader(TensorDataset(zeros(1000, 16)), 100), name=name, epochs=1):
+            return _began(name) - _began()
+
+    one()  # files are in the machine's memory from here on
+    found = [one() for _ in range(count)]
+    yield Claim(
+        name=f"start of a member ({min(found):.3f} to {max(found):.3f})",
+        figure=statistics.median(found),
+        most=START_MOST,
+        write=lambda value: f"{value:.3f} CPU s",
+        noisy=True,
+    )
 
 
 def _told(workload: str, taken: Sequence[Turn], members: Sequence[int]) -> Iterator[Claim]:
@@ -246,13 +329,15 @@ def main(arguments: list[str]) -> int:
         print(f"skipped: needs {' and '.join(['Linux', *missing])}")
         return 0
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=", ".join(EVERY))
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=", ".join((*EVERY, START)))
     parser.add_argument("--members", nargs="+", type=int, default=[1, 2, 4, 8])
     parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--grouped", action="store_true", help="all members in one process too")
     parser.add_argument("--seconds", type=float, default=6.0, help="of the long run of a cell")
     asked = parser.parse_args(arguments)
-    if unknown := set(asked.workloads) - set(EVERY):
-        parser.error(f"unknown workload {', '.join(sorted(unknown))}. Known: {', '.join(EVERY)}.")
+    known = (*EVERY, START)
+    if unknown := set(asked.workloads) - set(known):
+        parser.error(f"unknown workload {', '.join(sorted(unknown))}. Known: {', '.join(known)}.")
     short = not asked.workloads
     sys.path.insert(0, str(ROOT))
     import torch
@@ -269,7 +354,15 @@ def main(arguments: list[str]) -> int:
         draw(Path(folder), PICTURES)
         for workload in asked.workloads or [HEAVY]:
             bench = Bench(workload=workload, folder=Path(folder), seconds=seconds)
-            told = list(_told(workload, bench.turns(members, turns), members))
+            if workload == START:
+                told = list(start_claims(turns))
+            else:
+                groups = members if asked.grouped and workload != LIGHT else []
+                more = [grouped(count, fed=fed) for count in groups for fed in (False, True)]
+                taken = bench.turns(members, turns, more=more)
+                told = list(_told(workload, taken, members))
+                for count in groups:
+                    told += grouped_claims(workload, taken, count)
             print("\n".join(table(told)), flush=True)
             kept &= all(claim.kept is not False for claim in told)
     return 0 if kept or short else 1

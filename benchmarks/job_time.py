@@ -71,9 +71,7 @@ class Training:
     def _save(self) -> None:
         self.done += 1
         number = self.done
-        self._storing = self._events.after(
-            self._between.lag, lambda: self._store(number), priority=-1
-        )
+        self._storing = self._events.after(self._between.lag, lambda: self._store(number))
         self._train()
 
     def _store(self, number: int) -> None:

@@ -199,6 +199,7 @@ def estimate(scale: float = 1.0, **changes: object) -> Estimate:
         cost_to_train_high=None,
         job=job(STEPS * seconds),
         fits=True,
+        probability_fits=memory(chosen.pipeline).probability_fits,
         reason=None,
         confidence=Confidence(
             inside_calibration=False,

@@ -68,7 +68,7 @@ def pytest_collection_modifyitems(config, items):
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "local")
 
-FEWER = 40
+FEWER = 25
 """Random examples by default, for suites that are run often; the slow profile draws a thousand."""
 settings.register_profile("local", deadline=None, print_blob=True, max_examples=FEWER)
 settings.register_profile(

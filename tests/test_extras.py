@@ -74,3 +74,13 @@ def test_an_absent_extra_is_no_fault_and_said_by_doctor(bare, monkeypatch):
     check = next(check for check in doctor().checks if check.name == "torch")
     assert (check.health, check.found) == (Health.OK, "absent")
     assert 'pip install "foretrain[torch]"' in check.advice
+
+
+@pytest.mark.parametrize(
+    ("without", "found"),
+    [((), "can be estimated and trained"), (("torch",), "can be estimated; training them needs")],
+)
+def test_doctor_says_that_ensembles_train_only_where_they_do(monkeypatch, without, found):
+    monkeypatch.setattr("foretrain.app.doctor.absent", lambda *_: without)
+    check = next(check for check in doctor().checks if check.name == "ensembles")
+    assert check.found.startswith(found)

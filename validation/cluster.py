@@ -27,6 +27,7 @@ from validation.scheduling import (
     pollux,
     replay,
     shockwave,
+    sia,
     theory,
     tiresias,
 )
@@ -44,6 +45,7 @@ QUICK: Mapping[str, Claims] = {
     "tiresias": tiresias.claims,
     "gavel": gavel.claims,
     "shockwave": shockwave.claims,
+    "sia": sia.claims,
     "generator": generator.claims,
     "join": join.claims,
 }

@@ -2,12 +2,11 @@
 
     python -m validation.ensemble_headline            # the table
     python -m validation.ensemble_headline --record   # writes it into the docs
-    python -m validation.ensemble_headline --measure  # what handing over a sample takes, anew
 
 Figures of one machine come from `benchmarks/recorded/ensemble.toml`, those across emulated nodes
 from `validation.nodes`. The model of one machine is given what cells of one and two members with
-loaders of their own took, and what handing over a sample of that size takes, measured as
-`foretrain ensemble estimate` does; ensembles that share are predicted.
+loaders of their own took, and what handing over a sample of that size takes where no study says it
+(`usual_handing`); ensembles that share are predicted.
 """
 
 from __future__ import annotations
@@ -16,9 +15,8 @@ import json
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from validation.parts.pages import put_between
@@ -32,11 +30,11 @@ from foretrain.ensemble.one_node import (
     private_loaders,
     shared_stream,
 )
+from foretrain.measured.ensemble_study import HandingCosts, usual_handing
 from validation import nodes
 
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "benchmarks" / "recorded" / "ensemble.toml"
-HANDING = Path(__file__).parent / "tables" / "ensemble_handing.json"
 PAGE = ROOT / "docs" / "background" / "ensembles.md"
 MARKS = (
     "<!-- headline: python -m validation.ensemble_headline --record -->",
@@ -45,8 +43,10 @@ MARKS = (
 NAMES = {"alexnet": "AlexNet", "inception": "Inception V1", "vgg": "VGG-A"}
 SHAPE, SAMPLE_BYTES, BATCH = (3, 224, 224), 602_112, 25
 """Of the benchmark's pictures, in float32, and its batches."""
-TIMES = 3
-"""How often handing over is measured; the median counts."""
+LENT = 8.9e-6
+"""Core-seconds in which a reader is given a picture in the stream's memory, as in the benchmark.
+
+Source: `python -m validation.ensemble_predictions --handing`."""
 LIGHT = ", every 6th pixel"
 """What a cell of one core says of its network."""
 
@@ -88,7 +88,7 @@ class Line:
 def lines() -> Iterator[Line]:
     """All rows."""
     yield from _titan()
-    handing = json.loads(HANDING.read_text("utf-8"))
+    handing = replace(usual_handing(SAMPLE_BYTES), deliver=LENT)
     yield from lines_of(Cells(tomllib.loads(RECORDED.read_text("utf-8")), handing))
     yield from _across_nodes()
 
@@ -120,11 +120,14 @@ class Cells:
     """What cells of the benchmark took, in the row that was repeated most.
 
     Attributes:
-        handing: seconds of a processor that the stream takes to store a sample, and to deliver it.
+        handing: what the stream takes to store a sample, to deliver it, and so on.
+        statistic: of a cell: 0 its median, 1 the least of its turns, 2 the most.
     """
 
-    def __init__(self, rows: Mapping[str, Any], handing: Mapping[str, float]) -> None:
-        self.handing = handing
+    def __init__(
+        self, rows: Mapping[str, Any], handing: HandingCosts, *, statistic: int = 0
+    ) -> None:
+        self.handing, self._statistic = handing, statistic
         ordered = sorted(rows.values(), key=lambda row: row["repetitions"])
         self._cells = {name: cell for row in ordered for name, cell in row["cells"].items()}
 
@@ -139,7 +142,7 @@ class Cells:
     def _took(self, what: str, kind: str, *, members: int, cores: int) -> float | None:
         light = LIGHT if cores == 1 else ""
         cell = self._cells.get(f"{kind}, {members} members, {cores} cores{light}")
-        return None if cell is None else cell[what][0]
+        return None if cell is None else cell[what][self._statistic]
 
 
 def lines_of(cells: Cells) -> Iterator[Line]:
@@ -159,7 +162,7 @@ def _saved(cells: Cells, members: int) -> Iterator[Line]:
         alone = cells.cpu(f"private {workers}w", members)
         if own is None or alone is None:
             continue
-        setting = _setting(cells, members, cores=2)
+        setting = setting_of(cells, members, cores=2)
         ours = private_loaders(setting, workers=workers).cpu / shared_stream(setting, workers=1).cpu
         yield Line(
             what=f"CPU time saved, {members} members, beside loaders of {workers} workers each",
@@ -172,7 +175,7 @@ def _sped_up(cells: Cells, members: int, paper: float | None) -> Iterator[Line]:
     own, alone = (cells.wall(kind, members, cores=1) for kind in ("workers 1w", "private 0w"))
     if own is None or alone is None:
         return
-    setting = _setting(cells, members, cores=1)
+    setting = setting_of(cells, members, cores=1)
     yield Line(
         what=f"speed-up, {members} members on one core (paper: CPU time of AlexNet)",
         paper=paper,
@@ -189,13 +192,13 @@ def _walls(cells: Cells) -> Iterator[Line]:
     one, many = (cells.wall("workers 1w", members) for members in (1, 8))
     if one is not None and many is not None:
         alone, eight = (
-            shared_stream(_setting(cells, members, cores=2), workers=1).rate for members in (1, 8)
+            shared_stream(setting_of(cells, members, cores=2), workers=1).rate for members in (1, 8)
         )
         what = "wall time, 8 members over 1, two cores, one worker"
         yield Line(what=what, here=many / one, predicted=alone / eight)
 
 
-def _setting(cells: Cells, members: int, *, cores: int) -> OnOneNode:
+def setting_of(cells: Cells, members: int, *, cores: int) -> OnOneNode:
     """So many members, by what one and two of them took with loaders of their own."""
 
     def cpu(kind: str, few: int, among: int = 2) -> float:
@@ -208,13 +211,15 @@ def _setting(cells: Cells, members: int, *, cores: int) -> OnOneNode:
     costs = MeasuredCosts(
         demand=1.0 / train, prepare=prepare, train=train, sample_bytes=SAMPLE_BYTES, batch=BATCH
     )
+    handing = cells.handing
     loaders = MeasuredLoaders(
         hand=(cpu("private 1w", 2) - cpu("private 0w", 2)) / 2.0,
-        store=prepare + cells.handing["store"],
-        feed=cells.handing["store"],
-        deliver=cells.handing["deliver"],
+        store=prepare - handing.collate + handing.store,
+        feed=handing.store,
+        deliver=handing.deliver,
     )
-    return OnOneNode(members=members, costs=costs, loaders=loaders, cores=Cores(count=cores))
+    among = Cores(count=cores, contention=handing.contention, by_session=handing.by_session)
+    return OnOneNode(members=members, costs=costs, loaders=loaders, cores=among)
 
 
 def _across_nodes() -> Iterator[Line]:
@@ -235,22 +240,8 @@ def table() -> list[str]:
     return [*head, *map(str, lines())]
 
 
-def _measure() -> None:
-    """Record what handing over a sample takes here."""
-    import torch
-
-    from foretrain.ensemble.run.probe import handing_costs
-
-    torch.set_num_threads(1)
-    found = [handing_costs(torch.zeros(SHAPE), SAMPLE_BYTES, BATCH) for _ in range(TIMES)]
-    told = {key: median(each[key] for each in found) for key in ("store", "deliver")}
-    HANDING.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
-
-
 def main(arguments: Sequence[str]) -> int:
-    """Print the table; measure first, or write it into the docs, where that is asked for."""
-    if "--measure" in arguments:
-        _measure()
+    """Print the table, and write it into the docs where that is asked for."""
     text = "\n".join(table())
     print(text)
     if "--record" in arguments:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -100,8 +100,15 @@ def train(batches: Callable[[], Batches], setting: Setting) -> Json:
 
     A source that ends an epoch early or late is told by its checksum, not mended.
     """
+    given: list[Json] = []
+    for _ in _turns(batches, setting, given):
+        pass
+    return given
+
+
+def _turns(batches: Callable[[], Batches], setting: Setting, given: list[Json]) -> Iterator[None]:
+    """The same, a batch at a time; what it was given is added to a list."""
     step, is_right = setting.step, is_its_number if setting.every else is_its_row
-    given = []
     for _ in range(setting.epochs):
         came, wrong = [], 0
         for pictures, numbers in batches():
@@ -109,8 +116,9 @@ def train(batches: Callable[[], Batches], setting: Setting) -> Json:
                 wrong += not is_right(pictures[0], int(numbers[0]))
             came.append(numbers.numpy().copy())
             step(pictures, numbers)
+            yield
         given.append(asdict(_epoch(came, wrong)))
-    return given
+        yield
 
 
 def _epoch(came: Sequence[NDArray[np.int64]], wrong: int) -> Epoch:
@@ -142,8 +150,15 @@ def private(setting: Setting) -> Json:
     return together([member] * setting.members)
 
 
-def shared(setting: Setting, *, fed: bool) -> Json:
-    """All members on one stream, decoded by its own workers or fed by a plain loader."""
+def shared(setting: Setting, *, fed: bool, grouped: bool = False) -> Json:
+    """All members on one stream, decoded by its own workers or fed by a plain loader.
+
+    Args:
+        setting: of the measurement.
+        fed: whether a loader feeds the stream.
+        grouped: whether all members train in one process, as `ensemble run` has them do it that
+            name the same.
+    """
     from foretrain import share
 
     source = loader(setting) if fed else setting.data
@@ -153,9 +168,36 @@ def shared(setting: Setting, *, fed: bool) -> Json:
         name=name,
         workers=None if fed else setting.workers,
         epochs=setting.epochs,
-        readers=setting.members,
+        readers=1 if grouped else setting.members,
     ):
+        if grouped:
+            (given,) = together([partial(_group, setting, name)])
+            return given
         return together([partial(_reader, setting, name)] * setting.members)
+
+
+def _group(setting: Setting, name: str) -> Json:
+    """All members in this process, which take turns over batches of their own."""
+    from batchcast.order import Generators
+    from foretrain import attach
+    from foretrain.ensemble.run.inputs import SharedLoader, TakenInTurns
+
+    with attach(name, batch_size=setting.batch) as stream:
+        taken = SharedLoader(stream)
+        given: list[list[Json]] = [[] for _ in range(setting.members)]
+        views = [TakenInTurns(taken) for _ in given]
+        turns = [
+            _turns(lambda view=view: view, setting, own)
+            for view, own in zip(views, given, strict=True)
+        ]
+        generators = [Generators() for _ in given]
+        while turns:
+            for turn, own in zip(list(turns), list(generators), strict=True):
+                with own.in_use():
+                    if next(turn, StopIteration) is StopIteration:
+                        turns.remove(turn)
+                        generators.remove(own)
+    return given
 
 
 def _reader(setting: Setting, name: str) -> Json:
@@ -197,5 +239,7 @@ METHODS: Mapping[str, Callable[[Setting], Json]] = {
     "private": private,
     "fed": partial(shared, fed=True),
     "workers": partial(shared, fed=False),
+    "grouped": partial(shared, fed=False, grouped=True),
+    "grouped-fed": partial(shared, fed=True, grouped=True),
     "tensorsocket": tensorsocket,
 }

@@ -4,7 +4,7 @@ from batchcast.attachment import attach as attach
 from batchcast.stream import share as share
 from foretrain.app.catalogue import catalogue as catalogue
 from foretrain.app.doctor import Diagnosis as Diagnosis, doctor as doctor
-from foretrain.app.register import register as register
+from foretrain.app.catalogue import register as register
 from foretrain.cluster.cluster import Cluster as Cluster
 from foretrain.cluster.device import Device as Device
 from foretrain.coefficients.coefficients import Coefficients as Coefficients
@@ -33,7 +33,7 @@ from foretrain.jobs.result import Simulated as Simulated
 from foretrain.jobs.simulate import simulate as simulate
 from foretrain.measured.ensemble_study import EnsembleStudy as EnsembleStudy
 from foretrain.measured.queue_study import QueueStudy as QueueStudy
-from foretrain.plan.collective_study import CollectiveStudy as CollectiveStudy
+from foretrain.plan.study import CollectiveStudy as CollectiveStudy
 from foretrain.plan.plan import Plan as Plan
 from foretrain.plan.study import Space as Space, Study as Study
 from foretrain.search.search import Answers as Answers

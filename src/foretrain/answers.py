@@ -78,7 +78,7 @@ ANSWERS: Final = (
         "search.report.compare:compare_report",
         then="search.report.compare:after_compare",
     ),
-    Answer("mixed", "search.search", "step.pair:MixedResult", "search.report.mixed:mixed_report"),
+    Answer("mixed", "search.search", "step.pair:MixedResult", "search.report.cases:mixed_report"),
     Answer("export", "search.export", "search.export:Exported", "search.export:export_report"),
     Answer(
         "import",

@@ -112,11 +112,25 @@ def shortened(text: str, *, most: int = MOST_QUOTED) -> str:
     return f"{text[: most - tail - 3]}...{text[-tail:]}"
 
 
+MOST_MEANT: Final = 4
+"""Known words that a message offers in place of one."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A sentence with the nearest known word, or an empty text where none is near."""
+    """A sentence with what may be meant, or an empty text where nothing is near.
+
+    Known words of which the word is a part, as `a100` is of `a100-sxm-80gb`, are nearer than one
+    that is spelt like it, such as `a10`.
+    """
     spelt = {each.lower(): each for each in known}
-    matches = get_close_matches(word.lower(), spelt, n=1, cutoff=0.6)
-    return f" Did you mean '{spelt[matches[0]]}'?" if matches else ""
+    wanted = word.lower()
+    parts = [each for each in spelt if wanted and f"-{wanted}-" in f"-{each}-"]
+    begun = sorted(parts, key=lambda each: not each.startswith(wanted))
+    meant = begun[:MOST_MEANT] or get_close_matches(wanted, spelt, n=1, cutoff=0.6)
+    if not meant:
+        return ""
+    *others, last = (f"'{spelt[each]}'" for each in meant)
+    return f" Did you mean {', '.join(others)}{' or ' * bool(others)}{last}?"
 
 
 EXTRAS: Final[Mapping[str, str]] = {

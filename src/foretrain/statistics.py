@@ -197,10 +197,20 @@ def paired(first: Sequence[float], second: Sequence[float], *, confidence: float
     middle, spread = fmean(gaps), stdev(gaps)
     if not spread:
         return Paired(middle, low, high, 0.0 if middle else 1.0)
+    score = middle / (spread / sqrt(len(gaps)))
+    return Paired(middle, low, high, student_chance(score, freedom=len(gaps) - 1))
+
+
+def student_chance(score: float, *, freedom: int) -> float:
+    """How likely Student's t is as far from 0, to both sides.
+
+    Args:
+        score: a mean over its standard error.
+        freedom: degrees of freedom, at least 1.
+    """
     from scipy.special import stdtr
 
-    score = abs(middle) / (spread / sqrt(len(gaps)))
-    return Paired(middle, low, high, 2.0 * float(stdtr(len(gaps) - 1, -score)))
+    return 2.0 * float(stdtr(freedom, -abs(score)))
 
 
 def student_quantile(confidence: float, *, freedom: int) -> float:

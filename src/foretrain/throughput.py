@@ -3,6 +3,8 @@
 A curve is what the scheduling of a cluster needs to know of a training job. It comes from a search
 at every device count, from a measured table or from a formula; whoever simulates a cluster never
 sees a plan.
+
+Phases: jobs whose speed changes on the way, with another batch or another length of sequence.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import inf
 from typing import Protocol
 
 from foretrain.errors import InputError
@@ -60,7 +63,7 @@ class Rigid:
 
     def rate(self, devices: float, *, nodes: int, kind: str, done: float) -> float:
         """A second of work per second; with a share of its devices, as if it took turns, less."""
-        return min(1.0, devices / self.devices)
+        return 1.0 if devices >= self.devices else devices / self.devices
 
 
 @cache
@@ -259,3 +262,60 @@ def _on_nodes(points: Sequence[Point], nodes: int) -> float:
         return right.rate
     left = known[place - 1]
     return left.rate + (right.rate - left.rate) * (nodes - left.nodes) / (right.nodes - left.nodes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPhase:
+    """A part of a job.
+
+    Attributes:
+        begins: units of work done at which it begins.
+        curve: how quickly the job then goes.
+        scale: units of the job's work in a unit of the curve's, above 0: what a step of the new
+            batch counts in steps of the first.
+    """
+
+    begins: float
+    curve: Curve
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.begins >= 0:
+            raise InputError(f"JobPhase.begins must be at least 0, got {self.begins}.")
+        if not self.scale > 0:
+            raise InputError(f"JobPhase.scale must be above 0, got {self.scale}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Phased:
+    """A curve that is another one from some work on.
+
+    Attributes:
+        phases: ascending; the first begins at 0. All can use the same numbers of devices.
+    """
+
+    phases: tuple[JobPhase, ...]
+
+    def __post_init__(self) -> None:
+        begins = [phase.begins for phase in self.phases]
+        if not begins or begins[0] != 0.0 or begins != sorted(set(begins)):
+            raise InputError(f"phases must begin at 0 and ascend, got {begins}.")
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Numbers of devices on which the job can run, ascending."""
+        return self.phases[0].curve.counts
+
+    def rate(self, devices: float, *, nodes: int, kind: str, done: float) -> float:
+        """Units of work per second."""
+        now = current(self.phases, done)
+        return now.scale * now.curve.rate(devices, nodes=nodes, kind=kind, done=done)
+
+    def until(self, done: float) -> float:
+        """Units of work done at which the next phase begins; infinity in the last."""
+        return next((phase.begins for phase in self.phases if phase.begins > done), inf)
+
+
+def current(phases: Sequence[JobPhase], done: float) -> JobPhase:
+    """The phase of a job that has done some work."""
+    return next(phase for phase in reversed(phases) if phase.begins <= done)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.jobs.test_simulate import drawn
 
-from foretrain.app import kept as kept_module
-from foretrain.app.kept import Kept
+from foretrain.app import progress as kept_module
+from foretrain.app.progress import Kept
 from foretrain.errors import InputError
 from foretrain.jobs.policies.table import POLICIES
 from foretrain.jobs.simulate import simulate

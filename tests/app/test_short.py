@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.app.test_main import ENVIRONMENT
-from tests.examples import every
+from tests.examples import every, slow
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STUDIES = [each for each in sorted(EXAMPLES.glob("*.toml")) if "[workload]" in each.read_text()]
@@ -48,7 +48,7 @@ def in_a_terminal(*arguments):
 
 @pytest.mark.parametrize(
     ("verb", "study"),
-    every(3, product(["search", "estimate", "explain"], STUDIES), slow=1),
+    every(7, product(["search", "estimate", "explain"], STUDIES), slow=1),
     ids=lambda each: getattr(each, "stem", each),
 )
 def test_answers_fit_a_terminal_of_80_by_40(verb, study):
@@ -60,6 +60,7 @@ def test_answers_fit_a_terminal_of_80_by_40(verb, study):
         assert not [line for line in lines if "more lines" in line]
 
 
+@slow
 def test_who_asks_for_more_gets_it():
     study = "llama-3-70b-on-512-h100.toml"
     _, few = in_a_terminal("search", study)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.study.config.configs import llama
 
 from foretrain.app.question import CommandLine, Spoken, _models, _places, asked_study
 from foretrain.errors import InputError
@@ -122,6 +123,13 @@ def test_a_model_without_a_place_is_told_how_to_ask(foretrain):
     assert "--on 4xdgx-h100 --batch 256 --sequence 4096" in ended.err
 
 
+def test_a_study_in_a_file_is_told_to_say_itself_where_it_runs(foretrain, file):
+    ended = foretrain("estimate", file, "--on", "4xdgx-h100")
+    assert ended.code == 1
+    assert "says itself where it runs" in ended.err
+    assert "--set cluster.nodes=4" in ended.err
+
+
 def test_what_is_missing_is_named_by_its_key(foretrain):
     ended = foretrain("search", "llama-3-8b", "--on", "4xdgx-h100")
     assert "workload.global_batch: is missing" in ended.err
@@ -168,3 +176,34 @@ def test_init_writes_nothing_that_does_not_read(foretrain, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     assert foretrain("init", "--model", "nonsense").code == 1
     assert not (tmp_path / "study.toml").exists()
+
+
+@pytest.mark.parametrize("folder", ["", "beside"])
+def test_a_configuration_is_a_model_wherever_it_lies(foretrain, tmp_path, monkeypatch, folder):
+    monkeypatch.chdir(tmp_path)
+    config = Path(folder, "config.json")
+    config.parent.mkdir(exist_ok=True)
+    config.write_text(json.dumps(llama(512, 4, 8, intermediate_size=1024, vocab_size=1000)))
+    line = (
+        "--on",
+        "1xdgx-a100",
+        "--batch",
+        "8",
+        "--sequence",
+        "512",
+        "--set",
+        "plan.micro_batch=1",
+    )
+    asked = json.loads(foretrain("estimate", config, *line, "--json").out)
+    assert foretrain("init", "--model", config, *line).code == 0
+    assert asked["parts"] == json.loads(foretrain("estimate", "study.toml", "--json").out)["parts"]
+    against = foretrain("compare", config, "llama-3.2-1b", *line, "--json")
+    assert json.loads(against.out)["first"]["estimate"]["parts"] == asked["parts"]
+
+
+def test_init_asks_for_no_tokens_of_a_model_that_reads_none(foretrain, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert foretrain("init", "--model", "unet-2d").code == 0
+    assert read_study("study.toml").workload.model.tokens == 1
+    told = foretrain("init", "other.toml", "--model", "resnet-50").err
+    assert "give image (pixels)" in told

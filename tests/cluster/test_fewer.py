@@ -1,5 +1,7 @@
 """Fewer devices of a cluster: whole nodes, or an even part of one."""
 
+from dataclasses import replace
+
 import pytest
 
 from foretrain.cluster.offer import even, fewer
@@ -35,3 +37,11 @@ def test_devices_that_fill_no_whole_nodes_are_refused():
 
 def test_even_counts_double_and_end_with_all():
     assert even(CLUSTER) == (1, 2, 4, 8, 16, 24)
+
+
+@pytest.mark.parametrize("devices", [1, 4, 8, 16])
+def test_a_part_draws_its_share_of_the_power(devices):
+    resting = replace(CLUSTER, power=replace(CLUSTER.power, idle=0.5 * CLUSTER.node_power))
+    some = fewer(resting, devices)
+    assert some.draw == pytest.approx(resting.draw * devices / 24)
+    assert some.nodes * some.waiting == pytest.approx(3 * resting.waiting * devices / 24)

@@ -27,6 +27,8 @@ def test_all_that_is_wrong_with_costs_is_said_at_once():
         lambda: ExchangeCosts(byte_time=-1.0),
         lambda: ExchangeCosts(byte_time=0.0, bandwidth=0.0),
         lambda: Watts(core=nan, device=1.0),
+        lambda: Watts(core=1.0, device=1.0, most=0.0),
+        lambda: Watts(core=1.0, device=1.0, running=-1.0),
     ],
 )
 def test_impossible_figures_are_refused(wrong):
@@ -41,3 +43,15 @@ def test_one_core_slows_nobody():
 
 def test_watts_of_cores_and_devices_add_up():
     assert Watts(core=5.0, device=200.0).drawn(4.0, 0.5) == 120.0
+
+
+def test_a_node_at_work_draws_something_however_busy_it_is_and_no_more_than_its_cap():
+    watts = Watts(core=5.0, device=200.0, running=80.0, most=190.0)
+    assert watts.drawn(0.0, 0.0) == 80.0
+    assert watts.drawn(4.0, 0.4) == 180.0
+    assert watts.drawn(16.0, 1.0) == 190.0
+
+
+def test_cores_slow_each_other_as_far_as_they_are_in_use():
+    cores = Cores(count=3, contention=0.5)
+    assert [cores.slowed(busy) for busy in (0.2, 1.0, 1.5, 3.0, 7.0)] == [1.0, 1.0, 1.25, 2.0, 2.0]

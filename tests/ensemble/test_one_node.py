@@ -11,6 +11,7 @@ from foretrain.ensemble.costs import Cores, MeasuredCosts
 from foretrain.ensemble.one_node import (
     MeasuredLoaders,
     OnOneNode,
+    data_loaders,
     fed_stream,
     private_loaders,
     shared_stream,
@@ -74,9 +75,33 @@ def test_the_slowest_stage_sets_the_pace():
     assert shared_stream(node(4, cores=9), workers=1).limit == "preparation"
 
 
-def test_cores_that_slow_each_other_slow_all_of_it():
-    slow = OnOneNode(members=2, costs=COSTS, loaders=NOTHING, cores=Cores(count=2, contention=0.5))
-    assert shared_stream(slow, workers=1).cpu == 1.5 * shared_stream(node(2), workers=1).cpu
+def test_cores_that_slow_each_other_do_so_as_far_as_they_are_in_use():
+    slow = replace(node(8), cores=Cores(count=2, contention=0.5))
+    assert private_loaders(slow, workers=0).cpu == 1.5 * private_loaders(node(8), workers=0).cpu
+    alone = replace(slow, members=1)
+    assert private_loaders(alone, workers=0).cpu == private_loaders(node(1), workers=0).cpu
+    # one worker is always busy, its reader for a tenth of the time
+    assert shared_stream(alone, workers=1).cpu == pytest.approx(1.05 * 0.044)
+    assert shared_stream(alone, workers=1).rate == pytest.approx(1 / (1.05 * 0.04))
+
+
+def test_a_worker_waits_for_a_core_while_eight_members_train():
+    one, eight = (shared_stream(node(members), workers=1) for members in (1, 8))
+    assert one.rate == pytest.approx(1 / 0.04)
+    # nine share two cores until each reader has had its 0.004 s, then the worker goes on alone
+    assert eight.rate == pytest.approx(1 / (0.004 * 9 / 2 + 0.04 - 0.004))
+    assert eight.limit == "preparation"
+    dealt = replace(node(8), cores=Cores(count=2, by_session=True))
+    assert shared_stream(dealt, workers=1).rate == pytest.approx(1 / 0.04)
+    assert shared_stream(node(8, cores=9), workers=1).rate == pytest.approx(1 / 0.04)
+
+
+def test_a_data_loader_takes_new_memory_for_each_batch():
+    setting = replace(node(4), loaders=replace(NOTHING, hand=0.001, queue=0.005))
+    assert private_loaders(setting, workers=1).cpu == pytest.approx(4 * 0.045)
+    found = data_loaders(setting, workers=1)
+    assert found.cpu == pytest.approx(4 * 0.049)
+    assert found.name == "DataLoaders, 1 worker each"
 
 
 @given(costs=any_costs(), members=some.integers(1, 20), workers=some.integers(1, 8))
@@ -113,3 +138,14 @@ def test_numbers_that_cannot_be_are_refused():
         MeasuredLoaders(hand=-1.0, store=-1.0, feed=0.0, deliver=0.0)
     with pytest.raises(InputError, match="at least 1 worker"):
         shared_stream(node(2), workers=0)
+
+
+def test_a_batch_is_read_while_a_device_trains_and_before_a_step_on_the_cores():
+    loaders = replace(NOTHING, deliver=0.003, store=0.001)
+    on_device = replace(COSTS, demand=100.0, train=0.0)
+    on_cores = replace(COSTS, demand=100.0, train=0.01)
+    rates = [
+        shared_stream(node(1, costs=costs, loaders=loaders, cores=4), workers=1).rate
+        for costs in (on_device, on_cores)
+    ]
+    assert rates == [pytest.approx(100.0), pytest.approx(1 / 0.013)]

@@ -15,6 +15,7 @@ from types import ModuleType
 
 import pytest
 import yaml
+from tests.examples import slow
 from tests.launch.test_round_trip import NEWEST, told
 from tests.needs import needs, needs_command, needs_installed
 
@@ -156,6 +157,7 @@ dist.destroy_process_group()
 """
 
 
+@slow
 def test_torchrun_starts_two_processes_from_an_exported_file(tmp_path):
     needs("torch")
     bash = needs_command("bash")

@@ -6,7 +6,7 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.launch.log import WARM_UP, steady
-from foretrain.launch.log_line import StepCounts
+from foretrain.launch.writing import StepCounts
 
 STEP = StepCounts(samples=256, tokens=4096, devices=16, micro_batches=4)
 

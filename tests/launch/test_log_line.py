@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.launch.log_line import StepCounts, logged
+from foretrain.launch.writing import StepCounts, logged
 
 STEP = StepCounts(samples=256, tokens=4096, devices=16, micro_batches=4)
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.examples import slow
 from tests.needs import needs_command, needs_installed
 
 from foretrain.coefficients.coefficients import Calibration
@@ -44,6 +45,7 @@ def test_what_is_exported_is_read_as_the_plan_that_was_found(tmp_path):
     assert again.step_time == pytest.approx(answer.estimate.step_time, rel=1e-9)
 
 
+@slow
 def test_two_processes_train_from_the_exported_file_and_their_log_is_read(tmp_path):
     for name in ("torch", "transformers", "accelerate"):
         needs_installed(name)

@@ -3,7 +3,7 @@
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.plan.plan import Plan
+from foretrain.plan.plan import Plan, cut_into
 
 
 def test_listed_cut_writes_equal_chunks_once():
@@ -26,3 +26,8 @@ def test_a_listed_cut_has_a_layer_in_every_chunk(cut):
 def test_a_grid_has_as_many_devices_as_the_context_axis_and_one_at_least_in_each_dimension(grid):
     with pytest.raises(InputError, match=r"Plan\.grid must share its 2 devices"):
         Plan(context=2, grid=grid)
+
+
+@pytest.mark.parametrize("cut", ["even", "remainder", "counted"])
+def test_more_chunks_than_any_memory_holds_cannot_be_cut(cut):
+    assert cut_into(cut, 32, pipeline=1 << 50, chunks=1 << 60) is None

@@ -12,11 +12,13 @@ from foretrain.queueing.fork_join import (
     fork_join_bounds,
     fork_join_means,
     fork_join_response,
+    shared_by,
 )
 from foretrain.statistics import harmonic
 
 loads = st.floats(0.0, 0.95)
 counts = st.integers(1, 32)
+seconds = st.floats(1e-6, 1e3)
 NETWORK = ClosedNetwork(think=0.7, demands={"link": 0.05, "servers": 0.1})
 
 
@@ -128,3 +130,34 @@ def test_shards_of_nothing_are_refused():
         fork_join_means(paced, 2, shards={"cpu": 2})
     with pytest.raises(InputError, match="loads from 0 to below 1"):
         fork_join_response(1.0, mean=1.0, servers=2)
+
+
+@given(
+    times=st.tuples(seconds, seconds),
+    numbers=st.tuples(counts, counts),
+    cores=counts,
+    grouped=st.booleans(),
+)
+def test_processes_that_share_cores_are_done_between_the_least_and_twice_that(
+    times, numbers, cores, grouped
+):
+    (one, other), (few, many) = times, numbers
+    found = shared_by((one, few), (other, many), cores=cores, grouped=grouped)
+    turned = shared_by((other, many), (one, few), cores=cores, grouped=grouped)
+    assert found == pytest.approx(turned)
+    least = max(one, other, (few * one + many * other) / cores)
+    assert least <= found * (1 + 1e-9)
+    assert found <= 2 * least * (1 + 1e-9)
+    apart = shared_by((one, few), (other, many), cores=few + many, grouped=grouped)
+    assert apart == pytest.approx(max(one, other))
+    assert shared_by((one, 0), (other, many), cores=many) == other
+
+
+def test_one_worker_beside_eight_readers_waits_for_its_share_unless_it_is_a_group():
+    kinds = (1.0, 1), (0.1, 8)
+    # two cores for nine until the readers are done, then the worker goes on alone
+    assert shared_by(*kinds, cores=2) == pytest.approx(0.45 + 0.9)
+    assert shared_by(*kinds, cores=2, grouped=True) == pytest.approx(1.0)
+    # on one core nothing is lost: all of the work is done one way or the other
+    assert shared_by(*kinds, cores=1) == pytest.approx(1.8)
+    assert shared_by(*kinds, cores=1, grouped=True) == pytest.approx(1.8)

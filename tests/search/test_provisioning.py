@@ -11,10 +11,12 @@ from foretrain.cluster.cluster import Power
 from foretrain.cluster.offer import Offer, part
 from foretrain.errors import InputError
 from foretrain.plan.study import Objective
+from foretrain.search.report.compare import after_search
 from foretrain.search.report.search import worth
 from foretrain.search.search import search
 from foretrain.show.document import of_study
 from foretrain.study.coefficients import DEFAULT
+from foretrain.study.study import study_from
 
 FAST = cluster(nodes=4, node_devices=4, power=Power(idle=2_000.0))
 SLOW = replace(
@@ -112,3 +114,15 @@ def test_offers_of_which_none_has_a_legal_plan_are_refused():
 def test_what_may_be_rented_is_part_of_the_question():
     other = replace(STUDY, offers=OFFERS[:1])
     assert of_study(STUDY).inputs != of_study(other).inputs
+
+
+def test_best_plan_on_a_size_with_links_of_its_own_is_told_with_how_to_run_it():
+    workload = {"model": "gpt-3-125m", "global_batch": 64, "sequence": 1024}
+    cluster = {"name": "perlmutter", "nodes": [1, 2, 4]}  # a dragonfly: no part has its links
+    asked = study_from(
+        {"workload": workload, "cluster": cluster, "plan": {"micro_batch": 1, "pipeline": 1}},
+        "test",
+    )
+    found = search(asked, keep=1)
+    assert found.best.cluster == "perlmutter"
+    assert [each.label for each in after_search(asked, found)][-1] == "Export"

@@ -12,12 +12,12 @@ from tests.small import resnet_study
 from foretrain.plan.choices import PARAMETERS, STAGES, question_of
 from foretrain.plan.enumeration import with_orders
 from foretrain.plan.study import parts_of
+from foretrain.search.exhaustive import divided, regions_of
 from foretrain.search.found import Incumbents
-from foretrain.search.regions import divided, regions_of
 from foretrain.search.survey import even_only, stages_open, survey
 from foretrain.search.table import valued
+from foretrain.step.ends import with_input
 from foretrain.step.held import hold
-from foretrain.step.input import with_input
 from foretrain.step.memory import heaviest_total, room
 from foretrain.step.passes import computing_seconds
 from foretrain.step.setting import setting

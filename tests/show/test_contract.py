@@ -19,7 +19,7 @@ ESTIMATE = """
     plan step_time closed_form step_time_low step_time_high parts memory samples_per_second
     tokens_per_second_per_device model_flops_per_second_per_device mfu hfu cost_per_step
     energy_per_step epoch_time start_time goodput time_to_train time_to_train_low
-    time_to_train_high job fits reason confidence warnings
+    time_to_train_high job fits probability_fits reason confidence warnings
     sources
 """
 JOB = """

@@ -1,8 +1,12 @@
 """Lines of throughput: doubling is always equally long, and every value lies on the drawing."""
 
-import pytest
+from itertools import pairwise
 
-from foretrain.show.charts import scaling
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foretrain.show.charts import distribution, lines, scaling
 
 
 def points(line):
@@ -28,3 +32,22 @@ def test_every_point_lies_on_the_drawing_between_ticks(scale):
 def test_equal_rates_at_a_power_of_ten_can_be_drawn():
     plot = scaling([("a", (1, 2), (100.0, 100.0))])
     assert all(height == 100.0 for _, height in points(plot.lines[0]))
+
+
+@given(top=st.integers(1, 10**7))
+def test_things_are_counted_in_whole_numbers(top):
+    plot = lines([("a", (0.0, 1.0), (float(top), 0.0))])
+    texts = [text.replace(",", "") for _, text in plot.y.ticks]
+    assert all(text.isdecimal() for text in texts)
+    assert 2 <= len(texts) <= 8
+    assert all(0 <= place <= 100 for place, _ in plot.y.ticks)
+    assert [float(text) / top for text in texts] == pytest.approx(
+        [place / 100 for place, _ in plot.y.ticks]
+    )
+
+
+@given(low=st.floats(1e-3, 1e3), factor=st.floats(1, 1e9))
+def test_texts_below_a_distribution_do_not_meet(low, factor):
+    plot = distribution([("a", (low, low * factor))])
+    places = [place for place, _ in plot.x.ticks]
+    assert all(after - before >= 11 for before, after in pairwise(places))

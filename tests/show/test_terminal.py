@@ -15,7 +15,8 @@ from foretrain.evidence.validate import Status
 from foretrain.measured.run import Subject
 from foretrain.plan.study import Limit, Objective
 from foretrain.search.report.search import search_report as report_of_search
-from foretrain.show.terminal import drawn
+from foretrain.show.table import Column, Table
+from foretrain.show.terminal import blocks, drawn
 from foretrain.show.terminal import page as page_of
 from foretrain.step.facts import estimate_report as report_of_estimate
 from foretrain.step.result import JobParts
@@ -289,3 +290,15 @@ def test_diagnosis_says_what_to_do():
     text = plain(drawn(doctor_report(None, Diagnosis(checks=(check,)))))
     assert "fail scipy absent Install it." in " ".join(text.split())
     assert "Something needed is missing." in text
+
+
+@pytest.mark.parametrize(("width", "said"), [(80, "utilisation: in use"), (20, "used: in use")])
+def test_headings_are_explained_in_the_words_in_which_they_stand(width, said):
+    columns = (
+        Column(name="policy", short="policy"),
+        Column(name="utilisation", short="used", meaning="in use", number=True),
+    )
+    content = Table(columns=columns, rows=(("shortest-first", "28 %"),), legend=True)
+    told = " ".join(plain(blocks([content]), width=width).split())
+    assert said in told
+    assert told.count("in use") == 1

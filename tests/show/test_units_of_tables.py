@@ -65,6 +65,12 @@ def test_parts_of_a_whole_have_the_unit_of_the_largest():
     assert re.search(r"update\s+0\.02 s", text)
 
 
+def test_next_to_nothing_needs_no_powers_of_ten():
+    texts = [written(SECONDS, value) for value in (4.7, 1e-4, 9e-5, 0.0)]
+    assert in_one_unit(texts, like=max) == ("4.7 s", "0.0001 s", "<0.0001 s", "0 s")
+    assert written(DOLLARS, 3.2e-6) == "3.2e-06 USD"
+
+
 def test_texts_beside_values_and_other_quantities_stay():
     texts = [written(SECONDS, 0.5), "no room", written(SECONDS, 2.0), "", written(BYTES, 2.0**30)]
     assert in_one_unit(texts) == ("0.5 s", "no room", "2 s", "", "1 GiB")

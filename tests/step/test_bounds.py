@@ -15,8 +15,8 @@ from foretrain.plan.choices import PARAMETERS, STAGES, question_of
 from foretrain.plan.enumeration import degrees, grown, most, with_choices, with_layers, with_orders
 from foretrain.search.survey import gradients_wait
 from foretrain.step.bounds import any_order, any_parameters, any_stages
+from foretrain.step.ends import with_input
 from foretrain.step.held import hold
-from foretrain.step.input import with_input
 from foretrain.step.memory import heaviest_total, stage_memory
 from foretrain.step.setting import setting
 from foretrain.step.step import factors, step_time

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from foretrain.plan.collective_study import CollectiveKind, CollectiveStudy
+from foretrain.plan.study import CollectiveKind, CollectiveStudy
 from foretrain.show.report import Drawing, Medium
 from foretrain.step.collective import transfer
 from foretrain.step.curve import PATTERNS, carried, collective, collective_report

@@ -11,7 +11,7 @@ from tests.small import cluster, gpt
 from foretrain.cluster.cluster import Host, Storage
 from foretrain.plan.plan import Plan
 from foretrain.plan.table import table_of
-from foretrain.step.input import cached_share, input_columns, input_seconds, with_input
+from foretrain.step.ends import cached_share, input_columns, input_seconds, with_input
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import DEFAULT
 from foretrain.workload.workload import Data, Workload

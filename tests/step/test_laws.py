@@ -12,7 +12,8 @@ from tests.random_nouns import settings as random_settings
 from tests.step.prices import parts, prices, seconds
 from tests.step.resources import MORE, STARTS, changed, quickened, settled
 
-from foretrain.plan.plan import ContextExchange, Offload, Sends, Sharding
+from foretrain.plan.legality import problems
+from foretrain.plan.plan import ContextExchange, Offload, Schedule, Sends, Sharding
 from foretrain.plan.table import table_of
 from foretrain.step.held import hold
 from foretrain.step.memory import heaviest_total
@@ -53,6 +54,26 @@ def test_nothing_is_left_beside_the_parts_where_the_host_is_quick(question):
     found = parts(setting, plan)
     assert abs(found["other"]) <= ROUNDING * seconds(setting, plan)[0]
     assert found["host"] == 0.0
+
+
+@few(10, slow=250)
+@given(question=questions(most=6, cuts=("even", "uneven")), factor=st.floats(1, 100))
+def test_quicker_devices_make_no_gradients_of_inputs_longer(question, factor):
+    """What hid behind gradients of weights shows where these come later, at any speed."""
+    setting, plans = question
+    plans = [replace(settled(each), schedule=Schedule.ZERO_BUBBLE, interleaving=1, cut="even")
+             for each in plans]  # fmt: skip
+    for plan in plans:
+        assume(not problems(setting.workload, setting.cluster, plan))
+
+    def inputs(setting, plan):
+        priced = factors(setting, hold(setting, table_of([plan])))
+        return [each.backward - each.weights for each in step_times(setting, priced).stages]
+
+    for plan in plans:
+        quick = inputs(MORE["FLOP/s"](setting, factor), plan)
+        for fast, slow in zip(quick, inputs(setting, plan), strict=True):
+            assert fast <= slow * (1 + ROUNDING)
 
 
 @few(10, slow=250)
@@ -160,9 +181,14 @@ def test_axis_of_degree_one_is_free(question):
         assert found["expert"] == 0
     if plan.data == plan.context == 1 and plan.tensor == plan.expert * plan.expert_tensor:
         assert found["parameters"] == 0
-        # A table that the first and the last stage have is added up whatever else there is.
+        # A table that the first and the last stage have is added up whatever else there is; parts
+        # of a step tell of it where one of these computes longest.
         shared = plan.pipeline > 1 and setting.workload.model.tied > 0
-        assert (found["gradients"] > 0) == shared
+        stages = step_times(setting, factors(setting, hold(setting, table_of([plan])))).stages
+        assert [stage.parameters > 0 for stage in (stages[0], stages[-1])] == [shared] * 2
+        busy = [stage.forward + stage.backward for stage in stages]
+        ends = busy.index(max(busy)) in (0, len(busy) - 1)
+        assert (found["gradients"] > 0) == (shared and ends)
     if plan.offload is Offload.NONE:
         assert found["offload"] == 0
     if plan.pipeline == 1:

@@ -6,6 +6,7 @@ from math import log
 import pytest
 from tests import small
 
+import foretrain
 from foretrain.coefficients.intervals import Situation
 from foretrain.plan.plan import Sharding
 from foretrain.plan.study import Space
@@ -87,3 +88,17 @@ def test_pictures_that_devices_share_are_a_kind_that_was_never_fitted_to():
     for each in (pixels, filters):
         assert each.situation.shared_pictures
         assert "no run of networks of images divided by pixels or channels" in each.outside
+
+
+def test_frames_of_a_spectrogram_under_windows_of_two_dimensions_are_samples_of_their_own():
+    asked = {"model": "deep-speech-2", "sequence": 512, "global_batch": 8, "devices": "8x h100-sxm"}
+    found = foretrain.estimate(**asked, plan={"micro_batch": 1})
+    assert found.confidence.situation.sample == "tokens of spectrograms"
+    assert not found.confidence.inside_calibration
+
+
+def test_only_levels_that_a_step_uses_are_said_to_be_priced_approximately():
+    asked = {"model": "resnet-50", "image": 224, "global_batch": 32, "plan": {"micro_batch": 8}}
+    for devices, told in (("1x rtx-4090", 0), ("2x rtx-4090", 1)):
+        warnings = foretrain.estimate(**asked, devices=devices).warnings
+        assert sum("priced approximately" in each for each in warnings) == told

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.examples import slow
 from tests.needs import needs_command, needs_installed
 from tests.perfetto import perfetto
 from tests.step.test_trace import events, times, trace
@@ -37,6 +38,7 @@ def test_perfetto_reads_every_event_of_a_trace_and_finds_no_error(tmp_path):
         assert float(seconds) * 1e-3 == pytest.approx(sum(updates), rel=1e-6)
 
 
+@slow
 def test_perfetto_tells_of_events_that_do_not_nest(tmp_path):
     wrong = [
         {"ph": "X", "name": "one", "ts": 0, "dur": 5, "pid": 1, "tid": 1},

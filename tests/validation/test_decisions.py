@@ -137,6 +137,7 @@ def test_a_pipeline_of_interleaved_chunks_cannot_run_the_batch_with_which_gpt_3_
         begun.study({**plain, "interleaving": 3})
 
 
+@slow
 @pytest.mark.parametrize("name", every(3, QUICK, slow=1))
 def test_the_page_shows_what_is_found(name):
     row = next(line for line in PAGE.read_text().splitlines() if line.startswith(f"| {name} |"))

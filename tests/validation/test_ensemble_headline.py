@@ -3,8 +3,10 @@
 import pytest
 from validation.ensemble_headline import MARKS, PAGE, Cells, lines_of, table
 
+from foretrain.measured.ensemble_study import HandingCosts
+
 TRAIN, PREPARE, HAND, STORE, DELIVER = 0.3e-3, 2.1e-3, 1.2e-3, 0.1e-3, 0.02e-3
-HANDING = {"store": STORE, "deliver": DELIVER}
+HANDING = HandingCosts(store=STORE, deliver=DELIVER, by_session=True)
 
 
 def cells_of(members):

@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from tests.examples import slow
 from validation.fuzz import trial
 from validation.fuzz.doors import Door, Seed, doors
 from validation.fuzz.mutations import BY_FORM, mutated
@@ -107,6 +108,7 @@ def test_what_comes_of_a_mutant_is_told(use, kind, told, tmp_path, monkeypatch):
     assert told in found.told
 
 
+@slow
 def test_few_mutants_of_every_door_are_read_or_refused(tmp_path, monkeypatch):
     """CI runs a thousand of another seed each time; these are the same ones every time."""
     monkeypatch.setattr("foretrain.study.files.PATIENCE", 0.05)

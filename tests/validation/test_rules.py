@@ -3,9 +3,13 @@
 from random import Random, SystemRandom
 
 import pytest
-from validation.rules.__main__ import NAMES, apart, tree_apart
-from validation.rules.by_hand import Request, conservative, easy, srtf
-from validation.rules.hidden import differs
+from tests.examples import slow
+from validation.rules.__main__ import NAMES, apart, ours, tree_apart
+from validation.rules.by_hand import Request, Shares, Weights, conservative, easy, srtf
+from validation.rules.hidden import differs, differs_wide
+from validation.rules.slurm_by_hand import Fill, Part, Rules, Slurm
+
+from foretrain.measured.site import BackfillRules, SiteRules
 
 TRACES = 12
 
@@ -23,9 +27,26 @@ def test_every_fair_tree_is_ranked_by_the_rule():
     assert not any(told), f"seed {seed}"
 
 
-def test_a_log_of_a_hidden_site_waits_as_it_did_when_it_is_replayed_by_its_rules(tmp_path):
+@pytest.mark.parametrize("rule", [differs, pytest.param(differs_wide, marks=slow)])
+def test_a_log_of_a_hidden_site_waits_as_it_did_when_it_is_replayed_by_its_rules(rule, tmp_path):
     seed = SystemRandom().randrange(10**9)
-    assert not differs(Random(seed), tmp_path), f"seed {seed}"
+    assert not rule(Random(seed), tmp_path), f"seed {seed}"
+
+
+def test_a_cycle_that_looks_at_fewer_jobs_than_wait_looks_at_others_in_the_next():
+    # The second of two that fit is beyond the depth until the first has started.
+    jobs = [Request(0, 2, 900, 900), *(Request(each, 3, 60, 60) for each in (1, 2))]
+    jobs += [Request(3, 1, 900, 900), Request(4, 1, 60, 60)]
+    jobs = [job._replace(user="u") for job in jobs]
+    users = dict.fromkeys("uv", ("a", 1))
+    parts = {"gpu": Part(range(4), 1, 1.0)}
+    fill = Fill(300, 86_400, 60, 3, 0, 0)
+    rules = Rules(4, parts, Shares({"a": 1}, users), fill=fill)
+    weights = Weights(0, 0, 0, 0, 1, 1, 300)
+    course = Slurm(jobs=jobs, where=["gpu"] * 5, weights=weights, rules=rules).course()
+    assert course[0][3:] == [300, 600]
+    site = SiteRules(backfill=BackfillRules(interval=300.0, depth=3))
+    assert ours(jobs, 4, "slurm", site=site)[0] == course[0]
 
 
 FOUR = [

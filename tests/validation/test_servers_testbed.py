@@ -28,6 +28,7 @@ def found(record):
     return servers_testbed.rows(record)
 
 
+@slow
 def test_errors_are_within_what_they_must_be(found):
     assert servers_testbed.holds([row.error for row in found])
 
@@ -76,6 +77,7 @@ def test_few_runs_were_disturbed(found):
     assert sum(bool(row.disturbed) for row in found) <= len(found) / 10
 
 
+@slow
 def test_links_of_half_the_bandwidth_would_not_be_predicted_so_well(record):
     slow = [
         calibration

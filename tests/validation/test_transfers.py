@@ -21,6 +21,7 @@ def test_machines_that_are_left_out_keep_the_bars(capsys):
     assert all(f"{source}: intervals learned from the others" in told for source in sources())
 
 
+@slow
 def test_shipped_widths_are_those_that_all_sources_teach():
     for name, term in shipped_terms().items():
         shipped = SHIPPED.known[name]

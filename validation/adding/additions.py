@@ -255,8 +255,12 @@ all are equal.
 
 from __future__ import annotations
 
-from foretrain.step.schedules.gpipe import in_flight, there_and_back
-from foretrain.step.schedules.stages import PassSequence, PipelineSchedule
+from foretrain.step.schedules.stages import (
+    PassSequence,
+    PipelineSchedule,
+    in_flight,
+    there_and_back,
+)
 
 
 def order(stage: int, passes: PassSequence) -> list[int]:

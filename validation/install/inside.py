@@ -210,7 +210,7 @@ def runs(checkout: Path, folder: Path) -> dict[str, list[list[object]]]:
         "scale": [[served, "--json"], [served, *mine_too], [provisioned]],
         "simulate": [
             [queue, "--html", page, "--keep", folder / "kept", "--coefficients", mine],
-            [queue, "--json", "--workers", 2, "--keep", folder / "kept"],
+            [queue, "--json", "--workers", 2, "--keep", folder / "kept", "--why", "job-10"],
         ],
         "ensemble estimate": [[known, "--html", page], [known, "--json"]],
         "ensemble run": [[known, "--html", page], [known, "--json"], [known, "--resume"]],

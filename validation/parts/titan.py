@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import log, sqrt
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from foretrain.ensemble.across_nodes import (
@@ -32,6 +33,9 @@ TABLE = Path(__file__).parents[1] / "tables" / "ensemble" / "titan.toml"
 NETWORKS = ("alexnet", "inception", "vgg")
 FIRST = "alexnet"
 """The network of the run on one node: preparing a sample costs the others as much."""
+
+AT_CAP = 0.99
+"""Share of the cabinet's cap from which on a reading tells of the cap."""
 
 PIPELINES: Mapping[str, EnsemblePipeline] = {
     "all-shared": ALL_SHARED,
@@ -215,9 +219,9 @@ def faster(of: Fitted, nodes: int, *, cores: int) -> float:
     return shared / of.estimate(DUPLICATE, nodes, cores=cores).rate
 
 
-def power(of: Fitted, *, given: Sequence[str] = (FIRST,)) -> Curve:
-    """Watts above idle of a node without and with sharing, by the watts of given networks."""
-    watts = watts_of([fitted(each) for each in given])
+def power(of: Fitted) -> Curve:
+    """Watts above idle of a node without and with sharing, by the readings of other networks."""
+    watts = watts_of([fitted(each) for each in NETWORKS if each != of.network])
     return Curve(
         kind="power above idle",
         name=of.network,
@@ -228,13 +232,36 @@ def power(of: Fitted, *, given: Sequence[str] = (FIRST,)) -> Curve:
 
 
 def watts_of(networks: Sequence[Fitted]) -> Watts:
-    """Watts of a busy core and a busy device that explain the readings of some networks best."""
-    import numpy as np
+    """What the readings of some networks say of a busy core and of a node that runs anything.
 
-    busy = np.array([each for network in networks for each in _busy(network)])
-    drawn = np.array([watts for network in networks for watts in _above_idle(network.network)])
-    core, device = np.linalg.lstsq(busy, drawn, rcond=None)[0]
-    return Watts(core=float(core), device=float(device))
+    A core's watts are those by which two readings of one network differ: nothing else does between
+    them, while networks keep a device busy in ways of their own. What is left is the node's, with
+    its device. A reading at the cabinet's cap says only that the node would have drawn as much.
+    """
+    most = _most_watts()
+    kept = {
+        network.network: [
+            (cores, watts)
+            for (cores, _), watts in zip(_busy(network), _above_idle(network.network), strict=True)
+            if watts < AT_CAP * most
+        ]
+        for network in networks
+    }
+    pairs = [
+        (more - less, above - below)
+        for (more, above), (less, below) in (each for each in kept.values() if len(each) == 2)
+    ]
+    core = sum(cores * watts for cores, watts in pairs) / sum(cores**2 for cores, _ in pairs)
+    running = fmean(
+        fmean(watts - core * cores for cores, watts in each) for each in kept.values() if each
+    )
+    return Watts(core=core, device=0.0, running=running, most=most)
+
+
+def _most_watts() -> float:
+    """Watts above idle of a node when the cabinet draws what it is capped at."""
+    row = measured()["power"]
+    return float((row["cap"] - row["idle"]) / row["nodes"])
 
 
 def _busy(of: Fitted) -> list[tuple[float, float]]:

@@ -1,4 +1,8 @@
-"""Sizes: the numbers that a model of the library is made of, each told once.
+"""What `catalogue` answers, what is known, and what users bring of their own under a name.
+
+register: bring policies, collectives, devices and clusters of one's own under a name.
+
+Sizes: the numbers that a model of the library is made of, each told once.
 
 Catalogue: what studies may name, and where each number comes from.
 
@@ -13,11 +17,16 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from itertools import groupby
+from pathlib import Path
+from types import MappingProxyType
 from typing import Final, TypeGuard
 
+from foretrain import plugins
 from foretrain.errors import InputError, nearest
+from foretrain.jobs.policies.policy import own_policy
 from foretrain.show.report import AnswerReport, Block, Note, ReportSection
 from foretrain.show.table import Column, Fact, Table, table
+from foretrain.step.collectives.group import own_algorithm
 from foretrain.study.catalogue import (
     CatalogueEntry,
     CatalogueResult,
@@ -31,12 +40,43 @@ from foretrain.study.catalogue import (
 )
 from foretrain.study.here import NAME as HERE
 from foretrain.study.here import entry as this_machine
+from foretrain.study.own_entries import register_entries
 from foretrain.units import PARAMETERS
 from foretrain.workload.graph import Model
 from foretrain.workload.library import entries as library
 from foretrain.workload.library.entries import Entry, SampleKind
 from foretrain.workload.parts.feed_forward import Experts
 from foretrain.workload.parts.mixers import StateSpace
+
+NONE: Mapping[str, object] = MappingProxyType({})
+
+
+def register(
+    *,
+    policies: Mapping[str, object] = NONE,
+    collectives: Mapping[str, object] = NONE,
+    catalogue: Path | str | None = None,
+) -> None:
+    """Give what is your own names that studies may use, for as long as the process lives.
+
+    Args:
+        policies: scheduling policies: an `Ordering`, a function of a `ClusterState` or a class of
+            such functions, of which every run gets another one.
+        collectives: algorithms: functions of a `Group` that return a `Line` of seconds.
+        catalogue: a folder with devices/*.toml and clusters/*.toml.
+
+    Raises:
+        InputError: a name is taken, a thing is not what it should be, or a file has problems.
+    """
+    plugins.register(plugins.POLICY, policies)
+    for name in policies:
+        own_policy(name)
+    plugins.register(plugins.COLLECTIVE, collectives)
+    for name in collectives:
+        own_algorithm(name)
+    if catalogue is not None:
+        register_entries(catalogue)
+
 
 Size = tuple[str, int | str]
 

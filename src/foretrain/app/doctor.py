@@ -12,7 +12,7 @@ from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
-from foretrain.errors import EXTRAS, ForetrainError, missing
+from foretrain.errors import EXTRAS, ForetrainError, absent, missing
 from foretrain.show.report import AnswerReport, ReportSection, Strong
 from foretrain.show.table import label, table
 
@@ -90,8 +90,19 @@ def doctor() -> Diagnosis:
         _catalogue(),
         output,
         Check(name="processors", health=Health.OK, found=f"{os.cpu_count() or 1} cores"),
+        _streams(),
     )
     return Diagnosis(checks=checks)
+
+
+def _streams() -> Check:
+    """Whether members of an ensemble can be trained here, and share their input."""
+    name, system = "ensembles", str(sys.platform)
+    if system.startswith("linux"):
+        lacking = " and trained" if not absent("torch") else "; training them needs torch, above"
+        return Check(name=name, health=Health.OK, found=f"can be estimated{lacking}")
+    advice = "share(...), attach(...) and 'ensemble run' need Linux, a container of it will do."
+    return Check(name=name, health=Health.WARN, found="can be estimated", advice=advice)
 
 
 def _library(name: str, without: Health, advice: str) -> Check:

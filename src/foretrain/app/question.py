@@ -30,8 +30,7 @@ from foretrain.errors import InputError
 
 if TYPE_CHECKING:
     from foretrain.coefficients.coefficients import Coefficients
-    from foretrain.plan.collective_study import CollectiveStudy
-    from foretrain.plan.study import Study
+    from foretrain.plan.study import CollectiveStudy, Study
     from foretrain.show.document import Provenance
 
 
@@ -249,7 +248,8 @@ def _launched(study: Path, said: Spoken, *, free: bool = False) -> Study | None:
         settings = {**settings_of(said.set_keys), **sizes}
         found = import_(files, on=said.on or "", settings=settings)
     left = len(found.not_understood)
-    more = f"; {left} options are not understood: foretrain import {study}" if left else ""
+    few = "1 option is" if left == 1 else f"{left} options are"
+    more = f"; {few} not understood: foretrain import {study}" if left else ""
     tell(f"{study}: read as {found.trainer}{more}.")
     return found.question(free=free)
 
@@ -261,12 +261,17 @@ def _asked(study: Path, said: Spoken, read: Callable[..., Any]) -> Any:  # noqa:
     from foretrain.study.study import study_from
     from foretrain.workload.library.entries import known
 
+    if said.on is not None and study.suffix == ".toml":
+        raise InputError(
+            f"--on {said.on}: {study} is a study, which says itself where it runs. Set that: "
+            "--set cluster.name=dgx-h100 --set cluster.nodes=4."
+        )
     in_file = said.on is None and (exists(study) or study.suffix == ".toml" or not said.words)
     if not in_file:
         document = spoken(
             str(study), on=said.on, batch=said.batch, sequence=said.sequence, image=said.image
         )
-        return study_from(with_settings(document, said.set_keys), SHELL)
+        return study_from(with_settings(document, said.set_keys), SHELL, folder=Path())
     if said.on is None and not exists(study) and known(str(study)) is not None:
         raise InputError(
             f"there is no file {study}; it is a model of the library. Say where and how: "

@@ -13,7 +13,7 @@ from foretrain.errors import InputError, nearest
 if TYPE_CHECKING:
     from foretrain.coefficients.coefficients import Coefficients
     from foretrain.launch.log import SteadyTime
-    from foretrain.launch.log_line import StepCounts
+    from foretrain.launch.writing import StepCounts
     from foretrain.plan.study import Study
     from foretrain.search.explain.compared import MeasuredStep
 
@@ -92,14 +92,14 @@ def _is_question(other: str) -> bool:
 
 def _is_study(path: Path) -> bool:
     from foretrain.study.files import exists
-    from foretrain.study.launch_files import is_launch_file
+    from foretrain.study.launch_files import is_configuration, is_launch_file
 
-    return exists(path) and not is_launch_file(path)
+    return exists(path) and not is_launch_file(path) and not is_configuration(path)
 
 
 def counts_of(study: Study) -> StepCounts:
     """What the step of a study of one plan is made of."""
-    from foretrain.launch.log_line import StepCounts
+    from foretrain.launch.writing import StepCounts
     from foretrain.step.estimate import estimate
 
     workload, plan = study.workload, estimate(study).plan

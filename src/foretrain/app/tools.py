@@ -283,7 +283,8 @@ def _simulate(arguments: Arguments) -> Replied:
 
     _sections(arguments)
     asked = read_queue_study(Path(arguments["file"]))
-    return Replied(question=asked, answer=simulate(asked), source=provenance(asked))
+    answer = simulate(asked, why=arguments.get("why", ()))
+    return Replied(question=asked, answer=answer, source=provenance(asked))
 
 
 def _validate(arguments: Arguments) -> Replied:
@@ -350,7 +351,7 @@ TOOLS: Final = (
     Tool(
         name="simulate",
         text="Jobs that share a cluster: response times under scheduling policies.",
-        takes=FILE,
+        takes={**FILE, "why": {**TEXTS, "description": "Jobs of which to say why they wait."}},
         call=_simulate,
         needs=("file",),
     ),

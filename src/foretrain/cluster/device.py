@@ -3,10 +3,13 @@
 Devices: the accelerators that compute.
 
 Links: what connects devices, level by level.
+
+Switches: the tree of them that connects the nodes of a site.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Annotated
@@ -203,3 +206,39 @@ class Level:
     def __post_init__(self) -> None:
         if not self.members >= 1:
             raise InputError(f"Level.members must be at least 1, got {self.members}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """A switch of a tree: a leaf with nodes, or one with switches under it.
+
+    Attributes:
+        name: as others name it.
+        nodes: of a leaf.
+        switches: names of those under it.
+    """
+
+    name: str
+    nodes: tuple[tuple[int, int], ...] = ()
+    switches: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if bool(self.nodes) == bool(self.switches):
+            raise InputError(f"Switch {self.name} needs nodes, or switches, and not both.")
+
+
+def switch_problems(switches: Sequence[Switch]) -> Iterator[str]:
+    """What is wrong with switches beside each other, in words; leaves must come first."""
+    seen: set[str] = set()
+    under: set[str] = set()
+    for each in switches:
+        for other in each.switches:
+            if other not in seen:
+                yield (
+                    f"Switch.switches of {each.name} names {other}, which is none before it. Write"
+                    " leaves first."
+                )
+            if other in under:
+                yield f"Switch.switches of {each.name} names {other}, which is under another one."
+            under.add(other)
+        seen.add(each.name)

@@ -7,7 +7,7 @@ The fleet: the devices that jobs share, in nodes and racks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from math import ceil, fsum, inf
@@ -236,6 +236,49 @@ class Outage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Autoscaling:
+    """Nodes that come when jobs wait for them, and leave when nobody uses them.
+
+    Attributes:
+        least: nodes of each kind that are always there; the fleet has the most of them.
+        scan: seconds from when jobs wait until nodes are asked for.
+        boot: mean seconds from then until they are there.
+        varies: standard deviation of these seconds over their mean; lognormal, each node by itself.
+        give_up: seconds after which a node that has not come is given up, and may be asked again.
+        idle: seconds that a node is not used before it leaves.
+        after_add: seconds after a node has come, or was given up, during which none leaves; none
+            does while others are on their way.
+
+    Source: cluster-autoscaler's defaults, but for `boot` and `varies`, which are the provider's.
+    """
+
+    least: int = 0
+    scan: float = 10.0
+    boot: float = 300.0
+    varies: float = 0.0
+    give_up: float = 900.0
+    idle: float = 600.0
+    after_add: float = 600.0
+
+    def __post_init__(self) -> None:
+        times = (self.scan, self.boot, self.varies, self.idle, self.after_add)
+        if not (self.least >= 0 and all(0 <= each < inf for each in times)):
+            raise InputError(
+                "Autoscaling.least, scan, boot, varies, idle and after_add must be finite and at"
+                f" least 0, got {self.least} and {times}."
+            )
+        if not self.give_up > self.boot:
+            raise InputError(
+                f"Autoscaling.give_up must be above boot ({self.boot} s), or no node would ever"
+                f" come; got {self.give_up} s."
+            )
+
+
+REST: Final = ""
+"""The part of a fleet that all groups without a quota share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fleet:
     """What jobs share.
 
@@ -268,10 +311,46 @@ class Fleet:
         """Dollars per second for all devices."""
         return fsum(each.count * each.devices * each.price for each in self.nodes)
 
+    @property
+    def parts(self) -> Mapping[str, Fleet]:
+        """Nodes of each group with a quota, and of the rest if any are left.
+
+        Raises:
+            InputError: where quotas are not whole nodes of one kind, or more than there are.
+        """
+        if not self.quota:
+            return {REST: self}
+        if len(self.nodes) > 1:
+            raise InputError(
+                "quotas need a fleet of one kind of device; use a fleet for each kind."
+            )
+        nodes = self.nodes[0]
+        uneven = [group for group, devices in self.quota.items() if devices % nodes.devices]
+        if uneven:
+            raise InputError(
+                f"Fleet.quota of {', '.join(uneven)} must be whole nodes, multiples of"
+                f" {nodes.devices}."
+            )
+        rest = self.devices - sum(self.quota.values())
+        if rest < 0:
+            raise InputError(f"Fleet.quota promises {-rest} devices more than there are.")
+        return {
+            group: Fleet(nodes=(replace(nodes, count=devices // nodes.devices),))
+            for group, devices in {**self.quota, REST: rest}.items()
+            if devices
+        }
+
     def of(self, kinds: tuple[str, ...]) -> int:
         """Devices of some kinds; all where none is named."""
-        mine = [each for each in self.nodes if not kinds or each.kind in kinds]
-        return sum(each.count * each.devices for each in mine)
+        return sum(self._by_kind(kinds))
+
+    def most(self, kinds: tuple[str, ...]) -> int:
+        """The most devices of one of some kinds, of any where none is named."""
+        return max(self._by_kind(kinds), default=0)
+
+    def _by_kind(self, kinds: tuple[str, ...]) -> Iterator[int]:
+        mine = (each for each in self.nodes if not kinds or each.kind in kinds)
+        return (each.count * each.devices for each in mine)
 
 
 def fleet(devices: int, *, per_node: int = 0) -> Fleet:

@@ -120,7 +120,8 @@ def fewer(cluster: Cluster, devices: int) -> Cluster:
 
     Args:
         cluster: the whole.
-        devices: whole nodes, or a part of one that leaves its levels evenly filled.
+        devices: whole nodes, or a part of one that leaves its levels evenly filled. The part draws
+            its share of the node's power; the host is all there for it.
 
     Raises:
         InputError: where so many devices are neither.
@@ -136,7 +137,16 @@ def fewer(cluster: Cluster, devices: int) -> Cluster:
             raise _uneven(cluster, devices)
         left //= members
         levels.append(replace(level, members=members))
-    return replace(cluster, levels=tuple(levels))
+    share = devices / cluster.node_devices
+    return replace(
+        cluster,
+        levels=tuple(levels),
+        node_power=None if cluster.node_power is None else share * cluster.node_power,
+        power=replace(
+            cluster.power,
+            idle=None if cluster.power.idle is None else share * cluster.power.idle,
+        ),
+    )
 
 
 def even(cluster: Cluster) -> tuple[int, ...]:

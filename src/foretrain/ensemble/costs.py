@@ -59,12 +59,15 @@ class Cores:
         count: cores that may be used at once; a limit below what the node has is allowed.
         contention: share of its time alone by which work slows down per further core in use, as
             cores share units, caches and memory.
+        by_session: whether the kernel deals cores out to sessions first, so that a stream, which
+            is a session of its own, gets as much as all its readers.
 
     Source: amdahl1967 for the form: c cores do the work of c / (1 + contention (c - 1)).
     """
 
     count: int
     contention: float = 0.0
+    by_session: bool = False
 
     def __post_init__(self) -> None:
         if not self.count >= 1:
@@ -76,8 +79,16 @@ class Cores:
 
     @property
     def slowing(self) -> float:
-        """Core-seconds that work takes here per core-second of one core alone."""
-        return 1.0 + self.contention * (self.count - 1)
+        """Core-seconds that work takes here per core-second of one core alone, all cores in use."""
+        return self.slowed(self.count)
+
+    def slowed(self, busy: float) -> float:
+        """The same with so many cores in use on average, at least 1 and at most all.
+
+        Args:
+            busy: cores in use, if none slowed another.
+        """
+        return 1.0 + self.contention * (min(float(self.count), max(1.0, busy)) - 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,18 +120,23 @@ class Watts:
 
     Attributes:
         core: watts of one busy core.
-        device: watts of the busy device that trains.
+        device: watts of the busy device that trains, beyond what it draws while it waits.
+        running: watts as soon as anything runs, however busy it is: clocks that stay up, memory,
+            fans, a device that waits for samples with its clocks up.
+        most: watts at which the node is capped; inf if it is not.
     """
 
     core: float
     device: float
+    running: float = 0.0
+    most: float = inf
 
     def __post_init__(self) -> None:
-        _check(self, least=("core", "device"))
+        _check(self, above=("most",), least=("core", "device", "running"))
 
     def drawn(self, cores: float, devices: float) -> float:
-        """Watts above idle with so many cores and devices busy on average."""
-        return self.core * cores + self.device * devices
+        """Watts above idle of a node at work with so many cores and devices busy on average."""
+        return min(self.most, self.running + self.core * cores + self.device * devices)
 
 
 def _check(noun: object, *, above: tuple[str, ...] = (), least: tuple[str, ...] = ()) -> None:

@@ -144,6 +144,11 @@ NOT_CALLED = (
     " with a length and an index."
 )
 
+USUAL = (
+    "What handing on a sample costs is not in the study: figures of another machine (AMD EPYC) are"
+    " taken. ensemble.handing says yours, as an estimate that measures shows them."
+)
+
 
 def ensemble_estimate(study: EnsembleStudy, *, progress: Told | None = None) -> EnsembleEstimated:
     """What a run of an ensemble will take on this machine, measured briefly; trains nothing.
@@ -235,6 +240,8 @@ def _warnings(study: EnsembleStudy, plan: Planned) -> Iterator[str]:
         )
     if not plan.probed.measured:
         yield NOT_CALLED
+    if plan.probed.usual:
+        yield USUAL
     if plan.probed.sample.count is None:
         yield "The data does not tell how many samples it has, so times are per sample only."
 
@@ -303,6 +310,10 @@ def facts(answer: EnsembleEstimated) -> Iterator[Fact]:
         text=f"{prepare} of processor time to prepare{waits}; {written(BYTES, sample.size)}",
         more="" if answer.measured else "as the study says",
     )
+    handing = answer.handing
+    costs = ("store", "deliver", "collate", "queue")
+    told = ", ".join(f"{name} {written(SECONDS, getattr(handing, name))}" for name in costs)
+    yield Fact(label="Handing on", text=told, more=f"contention {handing.contention:.3f}")
 
 
 def code(names: Sequence[str]) -> str:

@@ -10,19 +10,25 @@ Per sample of the stream, K members and the cores that they share:
 
 With nothing lost on the way the last saves the first by (k + 1)/(k/K + 1), k = prepare/train.
 
+Where several processes are runnable on fewer cores, each gets an equal share. A batch that is ready
+wakes all who read it: beside eight of them a worker on two cores gets a fifth of a core until they
+have trained, and then they wait for it while the other core idles. Not so where the kernel deals
+cores out to sessions first (autogroups of Linux): a stream's processes are a session of their own.
+
 A forecast: how long an ensemble takes on one node, and what of the machine, before it runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import fsum
 from statistics import fmean
 
 from foretrain.ensemble.costs import Cores, MeasuredCosts
 from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import Probed
+from foretrain.queueing.fork_join import shared_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +38,7 @@ class MeasuredLoaders:
     Attributes:
         hand: core-seconds in which a worker of a private loader hands on a sample, and the
             member takes it.
+        queue: the same of a worker of a DataLoader, which takes new shared memory for each batch.
         store: core-seconds in which a worker of the stream prepares a sample into its slot, all
             bookkeeping included.
         feed: core-seconds in which a sample of a fed loader is copied into its slot.
@@ -46,6 +53,7 @@ class MeasuredLoaders:
     store: float
     feed: float
     deliver: float
+    queue: float = 0.0
     member_memory: float = 0.0
     worker_memory: float = 0.0
     arena: float = 0.0
@@ -113,26 +121,33 @@ def private_loaders(setting: OnOneNode, *, workers: int) -> LoadingEstimate:
         workers: processes of each loader; with 0 a member prepares between its steps.
     """
     costs, loaders = setting.costs, setting.loaders
-    hand = loaders.hand if workers else 0.0
-    alone = costs.prepare + hand
     ready = costs.batch * costs.sample_bytes * loaders.prefetch
     holds = loaders.member_memory + workers * (loaders.worker_memory + ready)
-    # Samples per second of a member that prepares and trains in turn.
     return _estimate(
         setting,
         name=f"private loaders, {workers} worker{'' if workers == 1 else 's'} each",
+        shared=False,
         workers=workers,
-        cpu=setting.members * (alone + costs.train),
-        supply=_workers_rate(alone, workers, setting)
-        if workers
-        else (1.0 / (setting.costs.prepare * setting.cores.slowing + 1.0 / setting.costs.demand)),
+        work=_SampleWork(
+            preparing=costs.prepare + loaders.hand if workers else 0.0,
+            preparers=setting.members * workers,
+            pipelines=setting.members,
+            reading=0.0 if workers else costs.prepare,
+        ),
         memory=setting.members * holds,
     )
 
 
+def data_loaders(setting: OnOneNode, *, workers: int) -> LoadingEstimate:
+    """Every member has a DataLoader of its own with so many workers, as without an ensemble."""
+    loaders = replace(setting.loaders, hand=setting.loaders.queue)
+    private = private_loaders(replace(setting, loaders=loaders), workers=workers)
+    return replace(private, name=f"DataLoaders, {workers} worker{'s' * (workers > 1)} each")
+
+
 def shared_stream(setting: OnOneNode, *, workers: int) -> LoadingEstimate:
     """Members read one stream that has decode workers of its own."""
-    costs, loaders = setting.costs, setting.loaders
+    loaders = setting.loaders
     if not workers >= 1:
         raise InputError(f"a shared stream needs at least 1 worker, got {workers}.")
     return _estimate(
@@ -140,8 +155,7 @@ def shared_stream(setting: OnOneNode, *, workers: int) -> LoadingEstimate:
         name=f"shared stream, {workers} worker{'' if workers == 1 else 's'}",
         shared=True,
         workers=workers,
-        cpu=loaders.store + setting.members * (loaders.deliver + costs.train),
-        supply=_workers_rate(loaders.store, workers, setting),
+        work=_SampleWork(preparing=loaders.store, preparers=workers, reading=loaders.deliver),
         memory=_stream_memory(setting, workers),
     )
 
@@ -149,14 +163,14 @@ def shared_stream(setting: OnOneNode, *, workers: int) -> LoadingEstimate:
 def fed_stream(setting: OnOneNode) -> LoadingEstimate:
     """Members read one stream that an ordinary loader without workers feeds."""
     costs, loaders = setting.costs, setting.loaders
-    once = costs.prepare + loaders.feed
     return _estimate(
         setting,
         name="shared stream, fed by a loader",
         shared=True,
         workers=1,
-        cpu=once + setting.members * (loaders.deliver + costs.train),
-        supply=_workers_rate(once, 1, setting),
+        work=_SampleWork(
+            preparing=costs.prepare + loaders.feed, preparers=1, reading=loaders.deliver
+        ),
         memory=_stream_memory(setting, 1),
     )
 
@@ -168,38 +182,69 @@ def _stream_memory(setting: OnOneNode, workers: int) -> float:
     return members + workers * loaders.worker_memory + loaders.arena
 
 
-def _workers_rate(seconds: float, workers: int, setting: OnOneNode) -> float:
-    """Samples per second that so many processes prepare, each on a core of its own."""
-    return workers / (seconds * setting.cores.slowing)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SampleWork:
+    """Core-seconds that a sample of the stream takes, one core at work, and who spends them.
+
+    Attributes:
+        preparing: of a pipeline's preparers together; 0 where members prepare.
+        preparers: processes that do nothing else, of all pipelines.
+        pipelines: that prepare every sample anew.
+        reading: of each member, before it trains.
+    """
+
+    preparing: float
+    preparers: int
+    pipelines: int = 1
+    reading: float
+
+    @property
+    def prepared(self) -> float:
+        """Core-seconds of each preparer."""
+        return self.preparing * self.pipelines / self.preparers if self.preparers else 0.0
 
 
 def _estimate(
-    setting: OnOneNode,
-    *,
-    name: str,
-    workers: int,
-    cpu: float,
-    supply: float,
-    memory: float,
-    shared: bool = False,
+    setting: OnOneNode, *, name: str, shared: bool, workers: int, work: _SampleWork, memory: float
 ) -> LoadingEstimate:
-    """The slowest of training, preparing and all cores together sets the pace."""
-    taken = cpu * setting.cores.slowing
-    paces = {
-        "training": setting.costs.demand,
-        "preparation": supply,
-        "cores": setting.cores.count / taken,
-    }
-    limit = min(paces, key=paces.__getitem__)
+    """What a way of loading delivers, where cores that work at once slow each other."""
+    costs, cores = setting.costs, setting.cores
+    cpu = work.preparing * work.pipelines + setting.members * (work.reading + costs.train)
+    alone, _ = _pace(setting, work, slowing=1.0)
+    slowing = cores.slowed(cpu / alone)
+    seconds, limit = _pace(setting, work, slowing=slowing)
     return LoadingEstimate(
         name=name,
         shared=shared,
         workers=workers,
-        cpu=taken,
-        rate=paces[limit],
+        cpu=cpu * slowing,
+        rate=min(costs.demand, 1.0 / seconds),  # a reciprocal twice may be more
         limit=limit,
         memory=memory,
     )
+
+
+def _pace(setting: OnOneNode, work: _SampleWork, *, slowing: float) -> tuple[float, str]:
+    """Seconds per sample, and what asks for most of them.
+
+    Core-seconds are `slowing` times those of one core at work. A step that takes longer than its
+    core-seconds waits for a device, beside which the next batch is read but not prepared; one that
+    takes less runs on several cores.
+    """
+    costs, members, cores = setting.costs, setting.members, setting.cores.count
+    threads = members * max(1.0, costs.train * costs.demand)
+    own = members * slowing * (work.reading + costs.train)
+    prepared, trained = slowing * work.prepared, 1.0 / costs.demand + (slowing - 1.0) * costs.train
+    read = slowing * (work.reading + min(costs.train, 1.0 / costs.demand))
+    paces = {
+        "training": max(trained, read) if work.preparers else trained,
+        "preparation": prepared if work.preparers else trained + slowing * work.reading,
+        "cores": (work.preparers * prepared + own) / cores,
+    }
+    limit = max(paces, key=paces.__getitem__)
+    kinds = (prepared, work.preparers), (own / threads, threads)
+    turns = shared_by(*kinds, cores=cores, grouped=setting.cores.by_session)
+    return max(turns, paces[limit]), limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,15 +347,16 @@ def on_one_node(
             batch=max(batches[name] for name in names),
         ),
         loaders=MeasuredLoaders(
-            hand=handing.store + handing.deliver,
+            hand=max(0.0, handing.store + handing.deliver - handing.collate),
             store=sample.prepare + handing.store,
             feed=handing.store,
             deliver=handing.deliver,
+            queue=handing.queue,
             member_memory=fmean(each.memory for each in costs),
             worker_memory=sample.memory,
             arena=arena,
         ),
-        cores=Cores(count=cores),
+        cores=Cores(count=cores, contention=handing.contention, by_session=handing.by_session),
     )
 
 

@@ -20,6 +20,7 @@ from foretrain.ensemble.one_node import (
     OnOneNode,
     Trains,
     Way,
+    data_loaders,
     estimated,
     fed_stream,
     forecast,
@@ -201,7 +202,8 @@ def loading(
     if workers is not None:
         taken = estimated(setting, Way(shared=shared, workers=workers))
     of_loader = fed_stream(setting)
-    found = (each for each in advice.estimates if each != of_loader)
+    beside = data_loaders(setting, workers=workers or 1)
+    found = (each for each in (*advice.estimates, beside) if each != of_loader)
     return SharingChoice(
         way=Way(shared=shared, workers=taken.workers),
         input=Input.SHARED if shared else Input.PRIVATE,

@@ -10,7 +10,7 @@ from statistics import median, quantiles
 from typing import Final
 
 from foretrain.errors import InputError
-from foretrain.launch.log_line import FIELDS, LoggedTime, Per, figure_of
+from foretrain.launch.writing import FIELDS, LoggedTime, Per, figure_of
 
 WARM_UP: Final = 20
 """Steps in which kernels are chosen, memory is laid out and loaders fill up."""

@@ -354,6 +354,8 @@ def cut_into(cut: NamedCut, layers: int, *, pipeline: int, chunks: int) -> tuple
     if cut == "even" or chunks == 1:
         return None if layers % chunks else (layers // chunks,) * chunks
     ends = int(cut == "counted")
+    if chunks > layers + 2 * ends:
+        return None  # however many: they are not listed
     most = -(-(layers + 2 * ends) // chunks)
     sizes = (most - ends, *[most] * (chunks - 2))
     left = layers - sum(sizes)

@@ -117,8 +117,10 @@ def _tokens(workload: Workload, plan: Fixed) -> Iterator[str]:
             f"plan.sequence_parallel: plan.tensor {tensor}{shared} does not divide the {tokens} "
             f"tokens of a sample.{nearest_divisors(tensor * context, tokens)}"
         )
+    if context == 1 or plan.grid:
+        return
     pictures = bool(division.pixels(model))
-    if context == 1 or plan.grid or (plan.grid is None and pictures):
+    if plan.grid is None and pictures:
         return
     if pictures and not model.attends:
         grid = list(_squarest(context, model.dimensions))
@@ -147,9 +149,9 @@ def _squarest(devices: int, dimensions: int) -> Grid:
 def _grid(workload: Workload, plan: Fixed) -> Iterator[str]:
     """Every member of a grid has pixels of every picture that is shared."""
     model, grid = workload.model, plan.grid or ()
-    fewest = division.pixels(model, plan.split or 0)
     if not grid:
         return
+    fewest = division.pixels(model, plan.split or 0)
     if not fewest:
         yield f"plan.grid: samples of {model.name} are no pictures whose pixels could be shared."
     elif len(grid) != len(fewest):
@@ -170,6 +172,8 @@ def _grid(workload: Workload, plan: Fixed) -> Iterator[str]:
 def _channels(workload: Workload, plan: Fixed) -> Iterator[str]:
     """Every member of the tensor axis has channels of every convolution that is divided."""
     tensor = plan.tensor or 1
+    if tensor == 1:
+        return
     kinds = tuple(ChannelSplit) if plan.convolutions is None else (plan.convolutions,)
     found = []
     for kind in kinds:
@@ -196,9 +200,9 @@ def _split(workload: Workload, plan: Fixed) -> Iterator[str]:
 def _exchange(workload: Workload, plan: Fixed) -> Iterator[str]:
     """A ring adds blocks up as it goes; an exchange of tokens for heads shares the heads."""
     together = (plan.tensor or 1) * (plan.context or 1)
-    heads = gcd(*(o.units for _, o in workload.model.operators if o.keys))
     if (plan.context or 1) == 1 or plan.grid:
         return
+    heads = gcd(*(o.units for _, o in workload.model.operators if o.keys))
     if plan.exchange is ContextExchange.RING and plan.attention is Attention.PLAIN:
         yield "plan.exchange: a ring needs plan.attention = 'flash', whose blocks add up."
     if plan.exchange is ContextExchange.ALL_TO_ALL and heads % together:

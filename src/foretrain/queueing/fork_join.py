@@ -264,3 +264,33 @@ def _chances(rank: int, count: int, *, samples: int) -> Floats:
     from scipy.special import betainc
 
     return np.diff(betainc(rank, count - rank + 1.0, np.linspace(0.0, 1.0, samples + 1)))
+
+
+def shared_by(
+    one: tuple[float, float], other: tuple[float, float], *, cores: int, grouped: bool = False
+) -> float:
+    """Seconds until two kinds of processes that begin together are done.
+
+    Args:
+        one: core-seconds of each process of a kind, and how many there are; perhaps none.
+        other: likewise.
+        cores: on which they run; each uses one at most.
+        grouped: whether the two kinds get equal shares, with what one leaves for the other;
+            otherwise all processes do.
+
+    Source: kleinrock1976, section 4.4: processor sharing.
+    """
+    kinds = [(seconds, count) for seconds, count in (one, other) if count]
+    if len(kinds) < 2:
+        return max((seconds * max(1.0, count / cores) for seconds, count in kinds), default=0.0)
+    (first, few), (second, many) = kinds
+    if grouped:
+        shares = (max(cores / 2, cores - many), max(cores / 2, cores - few))
+    else:
+        shares = (cores * few / (few + many), cores * many / (few + many))
+    # Cores of each process while both kinds are at work, and of one whose kind is left alone.
+    speeds = [min(1.0, share / count) for share, (_, count) in zip(shares, kinds, strict=True)]
+    alone = [min(1.0, cores / count) for _, count in kinds]
+    ends = min(first / speeds[0], second / speeds[1])
+    left = ((first - ends * speeds[0]) / alone[0], (second - ends * speeds[1]) / alone[1])
+    return ends + max(0.0, *left)

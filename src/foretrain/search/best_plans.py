@@ -32,7 +32,7 @@ from foretrain.search.candidate import Candidate, Proposal, Safety, counts_energ
 from foretrain.search.exhaustive import every_plan
 from foretrain.search.explain.differences import spent as spent_on
 from foretrain.search.found import Front, Incumbents
-from foretrain.search.proposed import entries, proposed
+from foretrain.search.proposals import entries, proposed
 from foretrain.search.result import Cell, ParetoPoint, Progress, SearchResult
 from foretrain.search.simple import Simple
 from foretrain.search.survey import Survey

@@ -32,8 +32,8 @@ from foretrain.plan.plan import Plan
 from foretrain.plan.study import Study, parts_of
 from foretrain.plan.table import Column, PlanTable, Rows, distinct, table_of
 from foretrain.search.candidate import Priced, over_limits
+from foretrain.search.exhaustive import Ordered, Regions, divided, joined, regions_of
 from foretrain.search.found import Incumbents, unbeaten_of
-from foretrain.search.regions import Ordered, Regions, divided, joined, regions_of
 from foretrain.search.survey import Survey, even_only, gradients_wait, stages_open, survey
 from foretrain.search.table import keep_freed_memory, price, that_fit, valued
 from foretrain.step.bounds import any_order, any_parameters, any_stages

@@ -31,8 +31,8 @@ from foretrain.plan.study import Objective, Study
 from foretrain.plan.table import Column, table_of
 from foretrain.search.result import Robust, SearchResult, Swing
 from foretrain.search.table import valued
+from foretrain.step.ends import with_input
 from foretrain.step.held import hold
-from foretrain.step.input import with_input
 from foretrain.step.memory import heaviest_total, host_full, room
 from foretrain.step.result import Ranked
 from foretrain.step.software import study_setting

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
-from foretrain.cluster.offer import part
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, nearest
 from foretrain.launch.around import FILES, LAUNCHERS, LINES, JobStart
@@ -24,6 +23,7 @@ from foretrain.show.document import Provenance, of_study
 from foretrain.show.report import AnswerReport, Bullets, Note, ReportSection, Verbatim
 from foretrain.show.words import span, written
 from foretrain.step.estimate import estimate
+from foretrain.step.facts import home
 from foretrain.step.result import Estimate
 from foretrain.step.software import habitual
 from foretrain.study import catalogue
@@ -263,18 +263,7 @@ def _predicted(
         return study, estimate(study, coefficients=coefficients)
     found = search(study, coefficients=coefficients)
     assert isinstance(found, SearchResult), "two kinds of devices were not refused"
-    return where_best(study, found), found.best.estimate
-
-
-def where_best(study: Study, found: SearchResult) -> Study:
-    """A study on the cluster, and as many of its nodes, as its best plan has."""
-    best = found.best
-    cluster = next(
-        (it.cluster for it in study.choices if it.cluster.name == best.cluster), study.cluster
-    )
-    if cluster.nodes != best.nodes:
-        cluster = part(cluster, best.nodes)
-    return replace(study, cluster=cluster, offers=())
+    return home(study, found.best), found.best.estimate
 
 
 def _of_words(study: Study, trainer: Trainer) -> Iterator[str]:

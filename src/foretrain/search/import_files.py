@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from foretrain.errors import InputError
+from foretrain.launch.facts import Missing, study_parts, toml_of
 from foretrain.launch.option import (
     FilePlace,
     Ignored,
@@ -19,7 +20,6 @@ from foretrain.launch.option import (
 )
 from foretrain.launch.reading import read
 from foretrain.launch.recognise import together, trainer_of
-from foretrain.launch.study_text import Missing, study_parts, toml_of
 from foretrain.plan.study import Study
 from foretrain.show.report import AnswerReport, Block, Bullets, Note, ReportSection, Verbatim
 from foretrain.show.table import Column, table

@@ -18,7 +18,7 @@ from foretrain.plan.study import Scenario, Study
 from foretrain.plan.table import spelled
 from foretrain.search.best_plans import best_plans
 from foretrain.search.explain.differences import spent
-from foretrain.search.explain.remedies import excesses
+from foretrain.search.explain.limits import excesses
 from foretrain.search.regret import ROUNDING, Contest, Least, least_regret
 from foretrain.search.result import (
     Choice,

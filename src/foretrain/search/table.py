@@ -10,8 +10,8 @@ from foretrain.plan.study import Study
 from foretrain.plan.table import Column, PlanTable, Rows
 from foretrain.search.candidate import Priced, counts_energy, over_limits, value
 from foretrain.search.found import Incumbents
+from foretrain.step.ends import with_input
 from foretrain.step.held import Held, hold
-from foretrain.step.input import with_input
 from foretrain.step.memory import (
     HOST_MEMORY,
     errors_of,

@@ -14,7 +14,7 @@ from foretrain.plan.study import FIXED, Space, Study
 from foretrain.plan.table import setting_of, spelled
 from foretrain.search.best_plans import best_plans
 from foretrain.search.explain.differences import Site, differences, spent
-from foretrain.search.explain.remedies import MEMORIES, ROOMS, excesses, remedies
+from foretrain.search.explain.limits import MEMORIES, ROOMS, excesses, remedies
 from foretrain.search.result import Excess, Remedy, SearchResult, Verdict, WhyNot
 from foretrain.search.ways_out import clusters_of, freed, nearest_plan
 from foretrain.step.price import price_plan

@@ -19,6 +19,8 @@ from foretrain.units import SECONDS, Quantity
 
 WIDE = 8.0  # an axis is logarithmic where its ends differ by more than this factor
 MARGIN = 0.06
+ROOM_OF_A_TEXT = 11.0  # per cent of a narrow drawing
+FEW, MANY = 7, 100  # ticks of an axis at most, and of one that is looked at closely
 APART_TICKS = 1.5  # a tick nearer to the next unit's first one gives way to it: 50 s to 1 min
 
 
@@ -63,11 +65,20 @@ class PlotAxis:
         inside = ((value, text) for value, text in self._steps() if value <= self.high)
         return tuple((100 * (value - self.low) / span, text) for value, text in inside)
 
-    def _steps(self) -> Iterator[tuple[float, str]]:
-        """Multiples of 1, 2 or 5 times a power of ten, at most seven of them, all in one unit."""
+    @property
+    def fine(self) -> tuple[tuple[float, str], ...]:
+        """Ten times as many and more, for who looks closely; those of `linear` are among them."""
+        span, coarse = self.high - self.low, {text for _, text in self.linear}
+        steps = ((value, text) for value, text in self._steps(most=MANY) if value <= self.high)
+        return tuple(
+            (100 * (value - self.low) / span, text) for value, text in steps if text not in coarse
+        )
+
+    def _steps(self, most: int = FEW) -> Iterator[tuple[float, str]]:
+        """Multiples of 1, 2 or 5 times a power of ten, so many at most, all in one unit."""
         unit = self.quantity.unit_of(self.low or self.high / 2)
         size = self.quantity.units[unit]
-        rough = (self.high - self.low) / size / 7
+        rough = (self.high - self.low) / size / most
         power = 10.0 ** floor(log10(rough))
         step = next(power * nice for nice in (1, 2, 5, 10) if power * nice >= rough)
         first, last = ceil(self.low / size / step), floor(self.high / size / step)
@@ -167,13 +178,17 @@ class Lines:
 
 
 def lines(
-    runs: Sequence[tuple[str, Sequence[float], Sequence[float]]], *, share: bool = False
+    runs: Sequence[tuple[str, Sequence[float], Sequence[float]]],
+    *,
+    share: bool = False,
+    quantity: Quantity | None = None,
 ) -> Lines:
     """Lines through points of time.
 
     Args:
         runs: name, seconds and values of each.
-        share: whether values are shares of a whole; otherwise counts.
+        share: whether values are shares of a whole.
+        quantity: what values are measured in; None for counts and shares.
     """
     end = max(times[-1] for _, times, _ in runs) or 1.0
     top = 1.0 if share else max(1.0, *(max(values) for _, _, values in runs))
@@ -189,7 +204,9 @@ def lines(
         ]
         drawn.append(_line(name, place, corners))
     ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
-    upwards = tuple((100 * at, f"{at:.0%}" if share else f"{at * top:,.3g}") for at in ticks)
+    upwards = tuple((100 * at, f"{at:.0%}") for at in ticks) if share else _whole(top)
+    if quantity:
+        upwards = PlotAxis(low=0.0, high=top, quantity=quantity).linear
     return Lines(
         x=Ticks(ticks=clock.linear, logarithmic=False),
         y=Ticks(ticks=upwards, logarithmic=False),
@@ -216,7 +233,7 @@ def distribution(runs: Sequence[tuple[str, Sequence[float]]]) -> Lines:
         for place, (name, times) in enumerate(runs)
     )
     return Lines(
-        x=Ticks(ticks=axis.ticks, logarithmic=axis.logarithmic),
+        x=Ticks(ticks=_apart(axis.ticks), logarithmic=axis.logarithmic),
         y=Ticks(ticks=tuple((at, f"{at:g} %") for at in (0, 25, 50, 75, 100)), logarithmic=False),
         lines=tuple(drawn),
     )
@@ -319,6 +336,25 @@ def between(
 def _few(ticks: tuple[tuple[float, str], ...]) -> tuple[tuple[float, str], ...]:
     """Every one, second or third of some ticks: over many decades powers of ten alone are left."""
     return ticks[:: min(3, -(-len(ticks) // MOST_TICKS))]
+
+
+def _apart(ticks: tuple[tuple[float, str], ...]) -> tuple[tuple[float, str], ...]:
+    """Ticks whose texts do not meet on a telephone."""
+    kept: list[tuple[float, str]] = []
+    for place, text in ticks:
+        if not kept or place - kept[-1][0] >= ROOM_OF_A_TEXT:
+            kept.append((place, text))
+    return tuple(kept)
+
+
+def _whole(top: float) -> tuple[tuple[float, str], ...]:
+    """Places and texts of whole numbers from 0 to a number of at least 1: of things, not shares."""
+    power = 10.0 ** floor(log10(top))
+    rounds = (nice * power / 10 for nice in (1, 2, 5, 10, 20, 50))
+    step = next(each for each in rounds if each >= 1 and top <= each * FEW)
+    return tuple(
+        (100 * each * step / top, f"{each * step:,.0f}") for each in range(int(top / step) + 1)
+    )
 
 
 def _line(name: str, place: int, points: Sequence[tuple[float, float]]) -> PlotLine:

@@ -31,8 +31,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError
-from foretrain.plan.collective_study import CollectiveStudy
-from foretrain.plan.study import Study
+from foretrain.plan.study import CollectiveStudy, Study
 from foretrain.show.table import Table, label, labelled, table
 from foretrain.study.coefficients import DEFAULT
 

@@ -171,13 +171,13 @@ def _block(block: Block) -> Iterator[RenderableType]:
 def _table(content: Table) -> Iterator[RenderableType]:
     """The first rows of a table, how many more there are, and what its headings mean."""
     most = len(content.rows) if content.most is None else content.most
-    yield FittedTable(replace(content, rows=content.rows[:most]))
+    first = replace(content, rows=content.rows[:most])
+    yield FittedTable(first)
     if len(content.rows) > most:
         more = len(content.rows) - most
         yield Text(f"... and {more} more: see --json or --html", style="dim")
-    if content.legend and any(column.meaning for column in content.columns):
-        told = (f"{it.name}: {it.meaning}" for it in content.columns if it.meaning)
-        yield Text("; ".join(told), style="dim")
+    if content.legend:
+        yield _Legend(first)
 
 
 def _facts(rows: Sequence[Fact]) -> RichTable:
@@ -235,6 +235,20 @@ class FittedTable:
         missing = left_out(self.content, shown)
         if missing:
             yield Text(f"no room for: {', '.join(missing)}", style="dim")
+
+
+class _Legend:
+    """What the headings mean that a terminal has room for, in the words in which they stand."""
+
+    def __init__(self, content: Table) -> None:
+        self.content = content
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Called by rich."""
+        shown = fitted(self.content, options.max_width)
+        told = [f"{it.heading}: {it.meaning}" for it in shown.columns if it.meaning]
+        if told:
+            yield Text("; ".join(told), style="dim")
 
 
 def page(report: AnswerReport, provenance: Provenance) -> str:

@@ -102,6 +102,10 @@ def percent(share: float) -> str:
     return f"{value:.0f} %" if abs(value) >= 9.95 else f"{value:.1f} %"
 
 
+LEAST_SHOWN: Final = "<0.0001"
+"""In the place of what would need powers of ten in the unit of larger values."""
+
+
 class Written(str):
     """Values with their units as people read them, which still know what they are.
 
@@ -125,6 +129,8 @@ class Written(str):
         for value in values:
             digits, used = quantity.write(value, unit).split(" ", 1)
             grouped = f"{int(digits):,}" if digits.isdecimal() and len(digits) > 4 else digits
+            if unit and "e-" in digits:  # next to nothing beside the others of its column
+                grouped = LEAST_SHOWN
             amounts.append(f"{grouped} {used}")
         end = " " + amounts[-1].split(" ", 1)[1]
         shown = [*(each.removesuffix(end) for each in amounts[:-1]), amounts[-1]]

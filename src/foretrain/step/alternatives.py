@@ -140,11 +140,16 @@ def weigh(
         coefficients: how well.
         against: what else keeps a plan from running.
     """
-    legal = [
-        each
-        for each in (_legal(variant, cluster, against) for variant in found)
-        if each is not None
-    ]
+    # Variants of a trainer's software have the same plans: each is judged once.
+    judged: dict[tuple[int, Plan], bool] = {}
+
+    def runs(workload: Workload, plan: Plan) -> bool:
+        key = (id(workload), plan)
+        if key not in judged:
+            judged[key] = not problems(workload, cluster, plan) and not against(plan)
+        return judged[key]
+
+    legal = [each for each in (_legal(variant, runs) for variant in found) if each is not None]
     if not legal:
         return None
     priced = _priced(legal, cluster, coefficients)
@@ -169,15 +174,9 @@ def weigh(
     )
 
 
-def _legal(
-    variant: Variant, cluster: Cluster, against: Callable[[Plan], Sequence[str]]
-) -> Variant | None:
+def _legal(variant: Variant, runs: Callable[[Workload, Plan], bool]) -> Variant | None:
     """A variant without the plans that cannot run; None if none is left."""
-    plans = tuple(
-        plan
-        for plan in variant.plans
-        if not problems(variant.workload, cluster, plan) and not against(plan)
-    )
+    plans = tuple(plan for plan in variant.plans if runs(variant.workload, plan))
     return replace(variant, plans=plans) if plans else None
 
 

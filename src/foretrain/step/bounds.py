@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from foretrain.plan.table import Column, Rows, distinct
+from foretrain.step.ends import with_input
 from foretrain.step.held import Held, weighted
-from foretrain.step.input import with_input
 from foretrain.step.layers import layer_times
 from foretrain.step.placements import any_axes, any_placement
 from foretrain.step.schedules.stages import Number

@@ -19,8 +19,8 @@ from foretrain.plan.mixed import lockstep
 from foretrain.plan.table import Column, Flags, PlanTable
 from foretrain.step import schedule
 from foretrain.step.collectives.network import network
+from foretrain.step.ends import input_seconds
 from foretrain.step.held import hold
-from foretrain.step.input import input_seconds
 from foretrain.step.memory import heaviest_total
 from foretrain.step.setting import Setting, setting
 from foretrain.step.step import factors, order_columns, stage_columns

@@ -18,8 +18,8 @@ from foretrain.coefficients.coefficients import Coefficients
 from foretrain.plan.table import Column, Flags, PlanTable
 from foretrain.step import schedule
 from foretrain.step.collectives.network import Network, network
+from foretrain.step.ends import with_input
 from foretrain.step.held import Held, hold
-from foretrain.step.input import with_input
 from foretrain.step.memory import stage_memory
 from foretrain.step.placements import placements
 from foretrain.step.schedules.stages import Passing, Stages

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from foretrain.coefficients.coefficients import Coefficients
-from foretrain.plan.collective_study import CollectiveKind, CollectiveStudy
+from foretrain.plan.study import CollectiveKind, CollectiveStudy
 from foretrain.show.charts import between
 from foretrain.show.report import AnswerReport, Block, Drawing, Note, Paper, ReportSection
 from foretrain.show.table import label, labelled, table

@@ -14,10 +14,9 @@ from foretrain.cluster.cluster import Cluster, cost
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import About, InputError, Remark, of
 from foretrain.plan.choices import divisors
-from foretrain.plan.collective_study import CollectiveStudy
 from foretrain.plan.legality import kind_problems, problems
 from foretrain.plan.plan import AS_MADE, AXES, SAID, Plan, cuts_into, idle
-from foretrain.plan.study import Limit, Space, Study
+from foretrain.plan.study import CollectiveStudy, Limit, Space, Study
 from foretrain.plan.table import Column, Flags
 from foretrain.step.alternatives import Weighed, in_the_middle
 from foretrain.step.curve import CollectiveCurve, collective

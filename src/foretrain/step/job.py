@@ -14,8 +14,8 @@ from foretrain.plan.legality import problems
 from foretrain.plan.plan import Plan
 from foretrain.plan.study import CheckpointMode, JobPlan, Writes
 from foretrain.plan.table import table_of
+from foretrain.step.ends import input_columns, input_seconds, with_input
 from foretrain.step.held import hold
-from foretrain.step.input import input_columns, input_seconds, with_input
 from foretrain.step.interruptions import (
     Checkpoint,
     Interruption,

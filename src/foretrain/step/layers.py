@@ -80,6 +80,7 @@ class LayerTimes:
         expert: exchanges of the expert axis, the same.
         halo: what members of a grid exchange of a picture, the same.
         weights: gradients of weights, part of `backward`.
+        weights_spare: those of them that hide nothing yet, if all else that may hide does so first.
         forward_pass: the forward pass, all told.
         backward_pass: the backward pass, all told.
         forward_spare: compute of the forward pass that hides nothing yet.
@@ -97,6 +98,7 @@ class LayerTimes:
     expert: Floats
     halo: Floats
     weights: Floats
+    weights_spare: Floats
     forward_pass: Floats
     backward_pass: Floats
     forward_spare: Floats
@@ -113,10 +115,12 @@ class Exchanged:
     Attributes:
         parts: exposed ones, by part of a step.
         hidden: those that compute hides.
+        spare: compute, attention apart, that hides nothing yet.
     """
 
     parts: dict[str, Floats]
     hidden: Floats
+    spare: Floats
 
     @property
     def total(self) -> Floats:
@@ -212,6 +216,7 @@ def layer_times(setting: Setting, plans: PlanTable, *, groups: Groups) -> LayerT
         expert=parts["expert"],
         halo=parts["halo"],
         weights=computed.weights,
+        weights_spare=np.minimum(computed.weights, before.spare),
         forward_pass=computed.forward + forward_exchanges,
         backward_pass=computed.backward + again + before.total + forward_exchanges * twice,
         forward_spare=computed.forward - after.hidden,
@@ -271,7 +276,7 @@ def _exchanged(
             beside = np.minimum(share * parts[part], spare)
             parts[part] = parts[part] - beside
             spare, hidden = spare - beside, hidden + beside
-        found.append(Exchanged(parts=parts, hidden=hidden))
+        found.append(Exchanged(parts=parts, hidden=hidden, spare=spare))
     return found
 
 

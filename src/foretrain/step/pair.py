@@ -18,8 +18,8 @@ from foretrain.show.table import label
 from foretrain.show.words import percent
 from foretrain.step.by_replica import of_share, replica_settings
 from foretrain.step.by_stage import outlook, staged, stretches
+from foretrain.step.ends import with_input
 from foretrain.step.held import hold
-from foretrain.step.input import with_input
 from foretrain.step.price import AGREEMENT, PASSES, memory_of, model_flop, price_plan
 from foretrain.step.result import Estimate, Memory
 from foretrain.step.setting import Setting

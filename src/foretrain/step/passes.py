@@ -57,6 +57,8 @@ class Passes:
         backward: the backward pass, all told.
         first: the forward pass where nothing is beside its gathering of parameters.
         last: the backward pass where nothing is beside its reduction of gradients.
+        behind: what hides in the backward pass behind gradients of weights alone, and so shows
+            where these are computed in a pass of their own.
     """
 
     times: LayerTimes
@@ -69,6 +71,7 @@ class Passes:
     backward: Floats
     first: Floats
     last: Floats
+    behind: Floats
 
 
 def gathers(
@@ -183,6 +186,11 @@ def passes(
     gradients = back * (reduced / np.maximum(both, TINY))
     forward = found.forward_pass.take(time, axis=1) + there
     backward = found.backward_pass.take(time, axis=1) + back
+    behind = _behind_weights(
+        found.weights.take(time, axis=1),
+        found.weights_spare.take(time, axis=1),
+        others=backward_spare - np.minimum(reached.gradients * both, backward_spare),
+    )
     leaving, coming = _with_host(setting, plans, held=held)
     leaving, coming = np.maximum(leaving - forward, 0.0), np.maximum(coming - backward, 0.0)
     # In the words of `forward` and `backward` below: equal where nothing is exchanged.
@@ -199,7 +207,19 @@ def passes(
         backward=backward + coming,
         first=first,
         last=last,
+        behind=behind,
     )
+
+
+def _behind_weights(weights: Floats, spare: Floats, *, others: Floats) -> Floats:
+    """Exchanges of the backward pass that hide behind gradients of weights. [kind, plan]
+
+    Args:
+        weights: seconds of those gradients.
+        spare: those of them that hide nothing of what operators exchange.
+        others: what is left of the pass, them included, that hides nothing at all.
+    """
+    return weights - spare + np.maximum(spare - others, 0.0)
 
 
 def exposed(seconds: Floats, spare: Floats, *, overlap: float = 1.0) -> Floats:

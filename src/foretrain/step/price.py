@@ -311,6 +311,7 @@ def _estimate(
         **_to_train(setting, plan, job, spread=spread),
         job=job,
         fits=settled.reason is None,
+        probability_fits=memory.probability_fits,
         reason=settled.reason,
         confidence=told,
         warnings=(*settled.warnings, *unlike(told)),

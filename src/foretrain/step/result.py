@@ -238,6 +238,7 @@ class Estimate(Shown):
         cost_to_train_high: the same for the upper end.
         job: what the whole job consists of.
         fits: whether the plan runs on the cluster.
+        probability_fits: how likely a device's memory holds the plan, as `memory` says it.
         reason: why not, in words; None if it fits.
         confidence: how far the coefficients reach.
         warnings: what the reader should know.
@@ -276,6 +277,7 @@ class Estimate(Shown):
     cost_to_train_high: float | None
     job: JobTime
     fits: bool
+    probability_fits: float
     reason: str | None
     confidence: Confidence
     warnings: tuple[str, ...]

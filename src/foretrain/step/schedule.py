@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from foretrain.plan.plan import Schedule
 from foretrain.plan.table import Column, PlanTable, Rows, distinct
 from foretrain.step.collectives.line import Line
+from foretrain.step.ends import update
 from foretrain.step.held import Held
 from foretrain.step.passes import staged
 from foretrain.step.placements import Placements, replicas_of
@@ -34,7 +35,6 @@ from foretrain.step.schedules.stages import Number, PassEnds, Passing, Stages
 from foretrain.step.setting import Holding, Setting
 from foretrain.step.strategies import owners_of, parameter_transfers_of
 from foretrain.step.strategies.strategy import ParameterTransfer, When
-from foretrain.step.update import update
 from foretrain.trainers.software import Execution
 
 

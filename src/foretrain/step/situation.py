@@ -31,6 +31,7 @@ WIDE = frozenset({Precision.FP32, Precision.TF32})
 SAMPLES = {
     (True, 0): "tokens",
     (True, 1): "tokens of signals",
+    (True, 2): "tokens of spectrograms",
     (False, 0): "numbers",
     (False, 1): "signals",
     (False, 2): "pictures",
@@ -121,7 +122,7 @@ def remarks(setting: Setting, memory: Memory) -> Iterator[str]:
             about=About.TIGHT,
         )
     for level in setting.cluster.levels:
-        if level.link.kind in APPROXIMATIONS:
+        if level.members > 1 and level.link.kind in APPROXIMATIONS:
             yield (
                 f"the {level.name} is a {level.link.kind}, which is priced approximately: "
                 f"{APPROXIMATIONS[level.link.kind]}"

@@ -39,6 +39,8 @@ class StagePasses:
         forward: forward pass.
         backward: backward pass.
         weights: gradients of weights, part of the backward pass.
+        behind: what is added to the backward pass where gradients of weights come later: exchanges
+            that hid behind them.
         host: what both passes wait for their host.
         first: what the forward pass saves by gathering a layer's parameters beside compute, the
             mean of its layers.
@@ -51,6 +53,7 @@ class StagePasses:
     forward: Floats
     backward: Floats
     weights: Floats
+    behind: Floats
     host: Floats
     first: Floats
     last: Floats
@@ -146,18 +149,21 @@ def _stages(held: Held, found: Passes, *, passing: Rows, cut: Rows) -> StagePass
         times.weights_host.take(time, axis=1),
         found.first.take(passing, axis=1),
         found.last.take(passing, axis=1),
+        found.behind.take(passing, axis=1),
     )
-    forward, backward, coming, weights, starting, returning, learning, first, last = each_weighted(
-        counts, np.stack(np.broadcast_arrays(*each))
-    )
+    (
+        forward, backward, coming, weights, starting, returning, learning, first, last, behind
+    ) = each_weighted(counts, np.stack(np.broadcast_arrays(*each)))  # fmt: skip
     # A stage hands on when device and host are both done with gradients of inputs.
-    handed = together(backward - coming - weights, returning - learning)
+    inputs, calls = backward - coming - weights, returning - learning
+    handed = together(inputs, calls)
     slow, slower = together(forward, starting), together(backward, returning)
     layers = np.maximum(1.0, counts.sum(axis=0))
     return StagePasses(
         forward=slow,
         backward=slower,
         weights=slower - handed,
+        behind=together(inputs + behind, calls) - handed,
         host=(slow - forward) + (slower - backward),
         first=(together(first, starting) - slow) / layers,
         last=(together(last, returning) - slower) / layers,
@@ -211,7 +217,7 @@ def step(setting: Setting, factors: Factors) -> StepColumns:
             zip(ITS_OWN, layer.of_times([getattr(times, name) for name in ITS_OWN]), strict=True)
         ),
         "pipeline": _waiting(factors.plans, found.sends),
-        "bubble": _waiting(factors.plans, found.bubble),
+        "bubble": _waiting(factors.plans, found.bubble) + _behind(factors, layer, slowest),
         "gradients": gradients + np.asarray(found.gradients) + last,
         "parameters": parameters + np.asarray(found.parameters) - last,
         "update": np.asarray(found.update) - moved,
@@ -252,6 +258,13 @@ class _Slowest:
     def _of(self, values: Sequence[Floats]) -> Column:
         each = np.stack(np.broadcast_arrays(*values), axis=1)
         return self.micro_batches * weighted(self._counts, each)
+
+
+def _behind(factors: Factors, layer: _Slowest, slowest: Rows) -> Column:
+    """Exchanges that no gradients of weights hide, as these come later. [plan]"""
+    late = delayed(_schedules(factors.plans))
+    shown = factors.stages.behind[slowest, factors.stage]
+    return layer.micro_batches * np.where(late, shown, 0.0)
 
 
 def _waiting(plans: PlanTable, seconds: Number) -> Column:
@@ -303,21 +316,27 @@ def order_columns(setting: Setting, factors: Factors) -> Passing:
         send=hop.fixed + hop.per_byte * size,
         blocking=plans.sends,
         overlap=beside,
-        # A stage that is alone turns back after every micro-batch and puts nothing off.
-        kind=plans.schedule * (plans.pipeline > 1),
+        kind=_schedules(plans),
     )
+
+
+def _schedules(plans: PlanTable) -> Column:
+    """As numbers: a stage that is alone turns back after every micro-batch and puts nothing off."""
+    return plans.schedule * (plans.pipeline > 1)
 
 
 def stage_columns(setting: Setting, factors: Factors) -> list[Stages]:
     """One stage of every run: what it computes, exchanges and updates. [plan]"""
     found, stage, tails, tail = factors.stages, factors.stage, factors.tails, factors.tail
     slowest = straggling(setting, factors.plans)
-    waits = bool(delayed(factors.plans.schedule).any())
+    late = delayed(_schedules(factors.plans))
+    waits = bool(late.any())
     return [
         Stages(
             count=factors.held.stages(run),
             forward=slowest * found.forward[run].take(stage),
-            backward=slowest * found.backward[run].take(stage),
+            backward=slowest * found.backward[run].take(stage)
+            + (slowest * late * found.behind[run].take(stage) if waits else 0.0),
             weights=slowest * found.weights[run].take(stage) if waits else 0.0,
             gradients=tails.gradients[run].take(tail),
             buckets=tails.buckets[run].take(tail),

@@ -129,6 +129,8 @@ def _interleaving(known: Variant, value: int | None) -> Variant:
 
 
 def _gradients(known: Variant, value: GradientCodec) -> Variant:
+    if known.workload.gradients == value:
+        return known
     return replace(known, workload=replace(known.workload, gradients=value))
 
 

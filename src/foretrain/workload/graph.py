@@ -106,6 +106,10 @@ class Model:
                 f"Model '{self.name}': layers that cannot be cut must stand first or last."
             )
 
+    def __hash__(self) -> int:
+        """Of what tells most models apart: what is known of a model is asked for often."""
+        return hash((self.name, self.tokens, self.tied, len(self.layers), self.source))
+
     @property
     def operators(self) -> Iterator[tuple[Layer, Operator]]:
         """Every distinct operator with its layer."""

@@ -9,7 +9,7 @@ from tests.ensemble.run.studies import PLAIN, WIDE, study
 from tests.needs import needs
 
 from foretrain.ensemble.result import MemberState
-from foretrain.ensemble.run import looks, probe
+from foretrain.ensemble.run import inputs, looks, probe
 from foretrain.ensemble.run import probe as handing
 from foretrain.ensemble.run.home import load
 from foretrain.ensemble.run.inputs import bytes_of, counted, lag_of
@@ -81,7 +81,7 @@ def test_a_sample_costs_the_mean_of_those_behind_the_first(
     found = probe.sample_costs(long_enough, of(loaded, samples))
     assert len(samples.places) == 1 + looked_at
     assert len(set(samples.places)) == 1 + looked_at
-    assert all(np.diff(samples.places) % count == probe.STRIDE % count)
+    assert all(np.diff(samples.places) % count == inputs.STRIDE % count)
     assert found == {
         "prepare": 1.0,
         "seconds": 2.0,
@@ -109,13 +109,13 @@ def test_a_few_samples_of_a_data_set_lie_apart(clock, loaded):
     samples = Slow(clock, 24)
     source = of(loaded, samples).source
     assert len(probe.distinct_samples(source, 5)) == 5
-    assert samples.places == [n * probe.STRIDE % 24 for n in range(5)]
+    assert samples.places == [n * inputs.STRIDE % 24 for n in range(5)]
     assert len(probe.distinct_samples(replace(source, samples_of=Slow(clock, 3)), 5)) == 3
 
 
 def test_a_sample_of_a_batch_is_that_of_each_of_its_fields():
     batch = {"x": torch.arange(6).reshape(3, 2), "y": [torch.arange(3), ["a", "b", "c"]]}
-    found = probe.nth_sample(batch, 2)
+    found = inputs.nth_sample(batch, 2)
     assert found["x"].tolist() == [4, 5]
     assert [found["y"][0].item(), found["y"][1]] == [2, "c"]
 
@@ -164,11 +164,12 @@ def test_members_are_of_a_kind_unless_what_takes_time_differs(loaded):
         assert probe.kind_of(other) != probe.kind_of(plain)
 
 
-def test_what_handing_on_costs_is_told_apart_by_one_reader_more(monkeypatch):
+def test_what_the_stream_does_for_each_reader_is_told_apart_by_more_of_them(monkeypatch):
     asked = []
-    takes = {1: iter([5.0, 3.0]), 2: iter([7.0, 4.5])}
+    # of the stream's processes, and of the one that reads
+    takes = {1: iter([(5.0, 2.0), (3.0, 2.5)]), 4: iter([(7.0, 8.0), (4.5, 9.0)])}
 
-    def streamed(sample, count, batch, *, readers):
+    def streamed(sample, count, batch, *, readers, lend):
         asked.append((count, batch, readers))
         return next(takes[readers])
 
@@ -176,8 +177,8 @@ def test_what_handing_on_costs_is_told_apart_by_one_reader_more(monkeypatch):
     monkeypatch.setattr(handing, "collating_time", lambda sample, batch: 0.25)
     effort = Effort(most=1000, tries=2)
     found = handing_costs("x", BYTES / 512, 8, effort=effort)
-    assert found == {"store": 1.5, "deliver": 1.5, "collate": 0.25}
-    assert asked == [(512, 8, 1)] * 2 + [(512, 8, 2)] * 2
+    assert found == {"store": 2.5, "deliver": 2.5, "collate": 0.25}
+    assert asked == [(512, 8, 1)] * 2 + [(512, 8, 4)] * 2
 
 
 @pytest.mark.parametrize(
@@ -185,18 +186,24 @@ def test_what_handing_on_costs_is_told_apart_by_one_reader_more(monkeypatch):
 )
 def test_so_many_samples_are_handed_on_as_fill_some_memory(monkeypatch, size, count):
     asked = []
-    monkeypatch.setattr(handing, "_least", lambda sample, n, *_, **__: asked.append(n) or 1.0)
+
+    def streamed(sample, n, *_, **__):
+        asked.append(n)
+        return 1.0, 0.5
+
+    monkeypatch.setattr(handing, "streaming_time", streamed)
     found = handing_costs(np.zeros(1), size, 2)
     assert set(asked) == {count}
-    assert (found["store"], found["deliver"]) == (1.0, 0.0)
+    assert (found["store"], found["deliver"]) == (1.0, 0.5)
 
 
 @pytest.mark.parametrize("readers", [1, 2])
 def test_handing_on_is_measured_behind_the_first_quarter(monkeypatch, readers):
     shared, attached = [], []
-    cpu = iter([100.0, 172.0])
+    cpu, own = iter([100.0, 172.0]), iter([50.0, 84.0])
 
-    def attach(name, *, batch_size):
+    def attach(name, *, batch_size, lend):
+        assert not lend
         attached.append((name, batch_size))
         return nullcontext(range(-(-100 // batch_size)))
 
@@ -206,9 +213,10 @@ def test_handing_on_is_measured_behind_the_first_quarter(monkeypatch, readers):
 
     monkeypatch.setattr(handing, "share", share)
     monkeypatch.setattr(handing, "attach", attach)
-    monkeypatch.setattr(handing, "_cpu", lambda: next(cpu))
+    monkeypatch.setattr(handing, "time_of_descendants", lambda: next(cpu))
+    monkeypatch.setattr(handing, "process_time", lambda: next(own))
     # of 100 samples in batches of 8 the first 32 are more than a quarter: 68 are left
-    assert handing.streaming_time("x", 100, 8, readers=readers) == 72.0 / 68
+    assert handing.streaming_time("x", 100, 8, readers=readers) == (72.0 / 68, 34.0 / 68)
     ((count, sample, name, epochs),) = shared
     assert (count, sample, epochs) == (100, "x", 1)
     assert attached == [(name, 8)] * readers

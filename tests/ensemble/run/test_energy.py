@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from foretrain.ensemble.costs import Watts
@@ -45,6 +47,8 @@ def test_a_machine_without_counters_says_that_the_power_model_speaks(tmp_path):
     energy = meter.energy(WATTS, core_seconds=4.0, device_seconds=0.5)
     assert not meter.measures
     assert energy.joules == 70.0
+    running = replace(WATTS, running=10.0)
+    assert meter.energy(running, core_seconds=4.0, device_seconds=0.5, seconds=3.0).joules == 100.0
     assert energy.source == "power model"
     assert "no energy counters" in energy.note
 

@@ -1,11 +1,13 @@
 """What the machine tells of processes, and the cores that a run is kept to."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from foretrain.ensemble.run import machine
+from foretrain.ensemble.run.machine import TURNS, by_session, contention
 from foretrain.errors import InputError
 
 
@@ -54,3 +56,41 @@ def test_a_run_is_kept_to_so_many_cores_and_gives_them_back():
         machine.limited(len(allowed) + 1),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("setting", "groups", "dealt"),
+    [
+        ("1", "0::/", True),
+        ("0", "0::/", False),
+        ("1", "0::/user.slice/session-1.scope", False),
+        ("1", "4:memory:/a\n1:cpu,cpuacct:/\n0::/", True),
+        ("1", "4:memory:/\n1:cpu:/a\n0::/", False),
+    ],
+)
+def test_cores_are_dealt_to_sessions_outside_of_groups_for_cores(tmp_path, setting, groups, dealt):
+    autogroup, cgroups = tmp_path / "autogroup", tmp_path / "cgroup"
+    assert not by_session(autogroup, cgroups)
+    autogroup.write_text(f"{setting}\n")
+    cgroups.write_text(f"{groups}\n")
+    assert by_session(autogroup, cgroups) is dealt
+
+
+def test_work_slows_down_by_what_it_takes_beside_others(monkeypatch):
+    told = list[tuple[int, int]]()
+    taken = iter([2.0, 3.0] * TURNS)
+    monkeypatch.setattr(machine, "_forever", lambda work: 1000 + len(told))
+    monkeypatch.setattr(machine, "_core_seconds", lambda work, seconds: next(taken))
+    monkeypatch.setattr(machine.os, "kill", lambda process, order: told.append((process, order)))
+    monkeypatch.setattr(machine.os, "waitpid", lambda process, flags: (process, 0))
+    assert contention(lambda: None, cores=3, seconds=1.0) == pytest.approx(0.25)
+    orders = [order for _, order in told]
+    assert orders[:4] == [signal.SIGSTOP] * 2 + [signal.SIGCONT] * 2
+    assert orders[-2:] == [signal.SIGKILL] * 2
+
+
+def test_one_core_slows_nobody_and_nobody_is_left_behind():
+    assert contention(lambda: sum(range(1000)), cores=1, seconds=0.02) < 0.99
+    before = set(machine.descendants_of(os.getpid()))
+    assert 0.0 <= contention(lambda: sum(range(1000)), cores=2, seconds=0.05) < 1.0
+    assert set(machine.descendants_of(os.getpid())) <= before

@@ -16,7 +16,7 @@ from foretrain.ensemble.run import member as tallies
 from foretrain.ensemble.run.home import load
 from foretrain.ensemble.run.inputs import PrivateLoader
 from foretrain.ensemble.run.looks import received
-from foretrain.ensemble.run.member import Mean, MemberJob, MemberProgress, _train
+from foretrain.ensemble.run.member import Mean, MemberJob, MemberProgress, in_turns
 from foretrain.ensemble.run.trainee import device_of, moved, size_of, trainee
 from foretrain.ensemble.run.written import RunFolder
 from foretrain.errors import InputError
@@ -42,6 +42,7 @@ def loaded(tmp_path):
 def job_of(loaded, folder, *, member=0, ends=2, every=inf):
     return MemberJob(
         recipe=loaded.study.recipes[member],
+        reader=loaded.study.recipes[member].name,
         reads=None,
         samples=loaded.source.samples,
         ends=ends,
@@ -61,7 +62,7 @@ def trained(job, loaded, *, stop=lambda: False):
     """The reports of a member that trains until it ends or is stopped."""
     ours, theirs = Pipe(duplex=False)
     with ours, theirs:
-        _train(job, loaded, tally=MemberProgress(theirs), stop=stop)
+        in_turns([job], loaded, tallies=[MemberProgress(theirs)], stop=stop)
         return list(received(ours))
 
 
@@ -267,8 +268,9 @@ def test_a_study_that_skips_what_is_torn_says_so_to_a_private_loader(tmp_path, t
         loaded = load(replace(asked, on_error=on_error))
         job = job_of(loaded, RunFolder(tmp_path / on_error.value), ends=2)
         if samples is None:
-            with pytest.raises(ValueError, match="this sample is torn"):
-                trained(job, loaded)
+            *_, last = trained(job, loaded)
+            assert last.state is MemberState.FAILED
+            assert "ValueError: this sample is torn" in last.reason
         else:
             *_, last = trained(job, loaded)
             assert (last.samples, last.skipped) == (2 * samples, 2)

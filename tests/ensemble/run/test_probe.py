@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 from tests.ensemble.run.studies import PLAIN, WIDE, study
+from tests.examples import every
 from tests.needs import needs
 
 from batchcast.source import source_of
@@ -21,7 +22,7 @@ torch = needs("torch")
 BRIEF = Effort(seconds=0.01, most=256, tries=1)
 
 
-@pytest.mark.parametrize("data", ["points", "loader"])
+@pytest.mark.parametrize("data", every(2, ["loader", "points"]))
 def test_samples_and_members_are_measured(tmp_path, data):
     asked = study(tmp_path, PLAIN, WIDE, name="probed", data=data)
     told = []

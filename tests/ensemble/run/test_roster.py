@@ -43,7 +43,7 @@ class Home:
         self.plays, self.processes, self.asked = plays, {}, []
 
     def fork(self, run, descriptors, **asked):
-        name = run.args[0].recipe.name
+        name = run.args[0][0].recipe.name
         play, status = self.plays[name]
         self.asked.append(asked)
         own = os.dup(descriptors[0])
@@ -57,7 +57,7 @@ class Home:
 
 
 def job(name):
-    return SimpleNamespace(recipe=SimpleNamespace(name=name))
+    return SimpleNamespace(recipe=SimpleNamespace(name=name, process=None))
 
 
 def reports(*states):

@@ -87,6 +87,21 @@ class Dies(nn.Module):
         return self.inner(values)
 
 
+class Draws(nn.Module):
+    """Draws from every generator in each step, and writes into what it is given."""
+
+    def __init__(self, seed):
+        super().__init__()
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002 - as scripts do
+        self.inner = build()
+
+    def forward(self, values):
+        values.mul_(1 + random.gauss(0, 0.1))
+        values.data.add_(np.random.randn() + torch.rand(()).item())  # noqa: NPY002
+        return self.inner(values)
+
+
 def squared(model, batch):
     values, wanted = batch
     return ((model(values) - wanted) ** 2).mean()

@@ -10,7 +10,7 @@ from tests.small import gpt_study, loose, with_memory
 
 from foretrain.plan.legality import problems
 from foretrain.plan.plan import SAID, Offload, Plan, Recompute, Sharding
-from foretrain.search.explain.remedies import remedies
+from foretrain.search.explain.limits import remedies
 from foretrain.step.price import price_plan
 from foretrain.step.setting import setting
 from foretrain.study.coefficients import DEFAULT

@@ -8,7 +8,7 @@ from rich.console import Console
 from tests.mixed_studies import SPACE, kind, study, two
 
 from foretrain.plan.study import Objective
-from foretrain.search.report.mixed import mixed_report, verdict
+from foretrain.search.report.cases import mixed_report, mixed_verdict
 from foretrain.search.search import mixed
 from foretrain.show.terminal import drawn
 
@@ -45,14 +45,14 @@ def test_report_fits_the_terminal(result):
 
 
 def test_verdict_says_by_how_much(result):
-    assert verdict(replace(result, gain=0.25, rival="new")) == (
+    assert mixed_verdict(replace(result, gain=0.25, rival="new")) == (
         "Worth it: both together need 25 % less time per step than new alone."
     )
     left_out = replace(result, gain=-0.5, rival="new", objective=Objective.COST)
-    assert verdict(left_out) == (
+    assert mixed_verdict(left_out) == (
         "Not worth it: both together need 50 % more money per step than new alone."
     )
-    assert "neither kind suffices" in verdict(replace(result, gain=None, rival=None))
+    assert "neither kind suffices" in mixed_verdict(replace(result, gain=None, rival=None))
 
 
 def test_kind_that_suffices_for_nothing_alone_says_why(result):

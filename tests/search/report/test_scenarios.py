@@ -7,8 +7,8 @@ from tests import builders
 from tests.show.test_terminal import plain
 
 from foretrain.plan.study import Objective
-from foretrain.search.report import scenarios
-from foretrain.search.report.scenarios import robust_section, scenarios_section
+from foretrain.search.report import cases
+from foretrain.search.report.cases import robust_section, scenarios_section
 from foretrain.search.result import Choice, Outcome, Robust, ScenarioAnswer, Scenarios, Swing
 from foretrain.show.report import AnswerReport, Medium, Strong
 from foretrain.show.terminal import drawn
@@ -93,14 +93,14 @@ def test_no_line_is_longer_than_the_terminal(content, width):
 
 
 def test_every_scenario_has_its_best_plan_with_the_unit_of_its_objective():
-    rows = {row[0]: row for row in scenarios.best(answer()).rows}
+    rows = {row[0]: row for row in cases.best(answer()).rows}
     assert set(rows) == {"as given", "long"}
     assert rows["as given"][-1] == "10 s"
     assert rows["long"][-1] == "20 USD"
 
 
 def test_plan_of_least_regret_stands_above_the_best_plans():
-    content = scenarios.regret(answer())
+    content = cases.regret(answer())
     assert [column.name for column in content.columns] == [
         "plan",
         "as given",
@@ -122,62 +122,60 @@ def test_what_cannot_run_is_said_with_the_reason():
 
 
 def test_verdict_names_the_plan_and_where_it_loses_most():
-    told = scenarios.verdict(answer())
+    told = cases.verdict(answer())
     assert str(TWO.plan) in told
     assert "at most 4.0 % from the best (in scenario 'as given'), 3.0 % on average. Proven" in told
 
 
 def test_verdict_that_is_not_proven_tells_the_bound():
-    told = scenarios.verdict(answer(proven=False, bound=0.02))
+    told = cases.verdict(answer(proven=False, bound=0.02))
     assert told.endswith("Not proven: none has less than 2.0 %.")
 
 
 def test_plan_that_is_always_the_best_is_called_so():
-    told = scenarios.verdict(answer(least=choice(ONE, 0.0, 0.0)))
+    told = cases.verdict(answer(least=choice(ONE, 0.0, 0.0)))
     assert told == f"One plan is the best whatever comes: {ONE.plan}."
 
 
 def test_plan_that_is_always_the_best_that_was_found_is_called_so():
-    told = scenarios.verdict(answer(least=choice(ONE, 0.0, 0.0), proven=False))
+    told = cases.verdict(answer(least=choice(ONE, 0.0, 0.0), proven=False))
     assert told == f"One plan is the best that was found whatever comes: {ONE.plan}."
 
 
 def test_no_common_plan_is_said():
-    assert "no plan found runs in all" in scenarios.verdict(answer(least=None))
-    assert "Proven" not in scenarios.verdict(answer(least=None, proven=False))
+    assert "no plan found runs in all" in cases.verdict(answer(least=None))
+    assert "Proven" not in cases.verdict(answer(least=None, proven=False))
 
 
 def test_a_page_has_the_same_words_as_a_terminal():
     said = scenarios_section(answer()).blocks(Medium.PAGE)
     assert said == scenarios_section(answer()).blocks(Medium.SCREEN)
-    assert Strong(scenarios.verdict(answer())) in said
-    assert scenarios.regret(answer()) in said
-    assert Strong(scenarios.robust_verdict(unsure())) in robust_section(unsure()).blocks(
-        Medium.PAGE
-    )
+    assert Strong(cases.verdict(answer())) in said
+    assert cases.regret(answer()) in said
+    assert Strong(cases.robust_verdict(unsure())) in robust_section(unsure()).blocks(Medium.PAGE)
 
 
 def test_robust_choice_is_told_with_what_both_lose():
-    assert scenarios.swings(unsure()).rows == (
+    assert cases.swings(unsure()).rows == (
         ("infiniband", "its low end", "0.8", "2", "4.2 %", "0.0 %"),
         ("launch", "its high end", "10 us", "1", "0.0 %", "1.8 %"),
     )
-    told = scenarios.robust_verdict(unsure())
+    told = cases.robust_verdict(unsure())
     assert "stays within 4.2 % of the best of the 2 best plans" in told
     assert "worst: infiniband at its low end. Plan 2 stays within 1.8 %" in told
 
 
 def test_best_plan_that_is_robust_has_one_column():
     answer = unsure(choice=0, worst=(0.01, 0.02))
-    assert len(scenarios.swings(answer).columns) == 5
-    assert scenarios.robust_verdict(answer).endswith("None of the others does better.")
+    assert len(cases.swings(answer).columns) == 5
+    assert cases.robust_verdict(answer).endswith("None of the others does better.")
 
 
 def test_best_plan_that_may_not_fit_is_said():
     first = Swing(
         coefficient="memory_reserve", end="high", value=5e9, unit="B", regrets=(None, 0.0)
     )
-    told = scenarios.robust_verdict(unsure(swings=(first,), worst=(None, 0.02)))
+    told = cases.robust_verdict(unsure(swings=(first,), worst=(None, 0.02)))
     assert "may not fit after all: memory_reserve at its high end. Where it fits it stays" in told
     assert told.endswith(f"Plan 2 stays within 2.0 %: {TWO.plan}.")
 
@@ -187,7 +185,7 @@ def test_plans_none_of_which_always_fits_are_compared_where_they_fit():
         coefficient="memory_reserve", end="high", value=5e9, unit="B", regrets=(None, None)
     )
     swings = (first, *unsure().swings)
-    told = scenarios.robust_verdict(unsure(swings=swings, worst=(None, None)))
+    told = cases.robust_verdict(unsure(swings=swings, worst=(None, None)))
     assert "Where it fits it stays within 4.2 % of the best" in told
     assert told.endswith("where it fits, plan 2 loses least.")
 

@@ -4,7 +4,7 @@ import pytest
 
 from foretrain.errors import InputError
 from foretrain.workload.library.entries import build
-from foretrain.workload.parts.recurrent import RecurrentTranslation
+from foretrain.workload.parts.encoder_decoder import RecurrentTranslation
 
 HIDDEN, WORDS = 1024, 32_320
 

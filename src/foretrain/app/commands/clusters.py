@@ -33,9 +33,20 @@ Keep = Annotated[
 ]
 
 
+Why = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--why",
+        metavar="JOB",
+        help="Say why a job waits, period by period, and what would let it start sooner.",
+    ),
+]
+
+
 def simulate(
     study: StudyFile,
     *,
+    why: Why = None,
     coefficients: CoefficientsFile = None,
     as_json: AsJson = False,
     html: Page = None,
@@ -43,9 +54,8 @@ def simulate(
     keep: Keep = None,
 ) -> None:
     """Let jobs share a cluster: response times under scheduling policies."""
-    from foretrain.app.kept import Kept
     from foretrain.app.output import answered, check_page, chosen, tell
-    from foretrain.app.progress import engine, runs_done
+    from foretrain.app.progress import Kept, engine, runs_done
     from foretrain.jobs import simulate as verb
     from foretrain.show.document import provenance
     from foretrain.study.queue_study import read_queue_study
@@ -62,6 +72,7 @@ def simulate(
             engine=spread,
             kept=kept,
             progress=done,
+            why=why or (),
         )
     source = provenance(asked, coefficients=known)
     for path in [] if kept is None else kept.damaged:

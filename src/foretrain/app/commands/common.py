@@ -68,14 +68,22 @@ def init(said: Spoken, *, file: Where = Path("study.toml"), model: Model = None)
         model or MODEL,
         on=said.on or DEVICES,
         batch=said.batch or BATCH,
-        sequence=said.sequence or (None if said.image else SEQUENCE),
+        sequence=said.sequence or (SEQUENCE if _reads_tokens(model or MODEL, said) else None),
         image=said.image,
     )
     document = with_settings(told, said.set_keys)
-    study_from(document, str(file))
+    study_from(document, str(file), folder=file.parent)
     write_text(file, written_study(document))
     tell(f"Wrote {file}.")
     tell(f"Next       foretrain search {file}")
+
+
+def _reads_tokens(model: str, said: Spoken) -> bool:
+    """Whether samples are tokens, as far as the line and the library tell."""
+    from foretrain.workload.library.entries import SampleKind, known
+
+    entry = known(model)
+    return said.image is None and (entry is None or entry.reads is SampleKind.TOKENS)
 
 
 Verb = Annotated[str, typer.Argument(metavar="VERB", help="study, or a verb that prints JSON.")]

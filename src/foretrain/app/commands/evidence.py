@@ -19,7 +19,7 @@ from foretrain.errors import InputError
 
 if TYPE_CHECKING:
     from foretrain.coefficients.coefficients import Calibration
-    from foretrain.launch.log_line import LoggedTime
+    from foretrain.launch.writing import LoggedTime
     from foretrain.measured.run import MeasuredRun, UnreadRow
     from foretrain.plan.study import Study
     from foretrain.show.document import Provenance
@@ -115,7 +115,7 @@ def _said(runs: list[Path], step_time: str | None) -> tuple[LoggedTime | None, l
     """
     from foretrain.app.output import tell
     from foretrain.app.sides import steady_in
-    from foretrain.launch.log_line import logged
+    from foretrain.launch.writing import logged
     from foretrain.study.launch_files import is_log
     from foretrain.study.problems import told_of
 

@@ -27,7 +27,13 @@ from math import inf
 from pathlib import Path
 from typing import Any, Final
 
-from batchcast.errors import ArgumentError, BatchcastError, MissingPackage, as_text
+from batchcast.errors import (
+    ArgumentError,
+    BatchcastError,
+    MissingPackage,
+    as_text,
+    require_linux,
+)
 from batchcast.errors import from_text as of_stream
 from batchcast.forkserver.client import ForkServer, Process, closed_after_fork, start
 from batchcast.forkserver.fork import threads
@@ -177,6 +183,7 @@ class Home:
     """
 
     def __init__(self, study: EnsembleStudy) -> None:
+        require_linux(what="Measuring or training an ensemble")
         self._study = study
         self._parcel = packed(partial(load, study), what=f"The study '{study.name}'")
         self._peer, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -17,13 +17,14 @@ from time import monotonic
 from typing import Any, Final
 
 from batchcast.attachment import attach
+from batchcast.batch import as_own
 from batchcast.order import Order, generators_kept, number_of, seed_of, sow
 from batchcast.source import Source
 from batchcast.stream import Stream, serve_source
 from foretrain.ensemble.one_node import Way
 from foretrain.ensemble.run.home import MENDABLE, Home, Loaded, function
 from foretrain.ensemble.run.looks import StreamNow
-from foretrain.ensemble.run.trainee import on_device
+from foretrain.ensemble.run.trainee import on_device, size_of
 from foretrain.ensemble.run.written import RunFolder
 from foretrain.errors import InputError
 from foretrain.measured.ensemble_study import EnsembleStudy, OnError, Probed, Recipe
@@ -80,6 +81,29 @@ def bytes_of(tree: Tree) -> int:
     if isinstance(tree, tuple | list):
         return sum(map(bytes_of, tree))
     return int(getattr(tree, "nbytes", 8))
+
+
+STRIDE: Final = 7919
+"""From one sample that is measured to the next: neighbours may be alike."""
+
+
+def distinct_samples(source: Source, count: int) -> list[Tree]:
+    """A few samples, as members get them."""
+    if source.samples_of is not None:
+        places = len(source.samples_of)
+        return [prepared(source, n * STRIDE % places, epoch=0) for n in range(min(count, places))]
+    assert source.batches_of is not None
+    first = next(iter(source.batches_of))
+    return [nth_sample(first, n) for n in range(min(count, size_of(first)))]
+
+
+def nth_sample(batch: Tree, n: int) -> Tree:
+    """One sample of a batch."""
+    if isinstance(batch, Mapping):
+        return {key: nth_sample(value, n) for key, value in batch.items()}
+    if isinstance(batch, tuple | list) and not isinstance(batch[0], str | bytes):
+        return [nth_sample(each, n) for each in batch]
+    return batch[n]
 
 
 LEFT_OUT: Final = object()
@@ -177,8 +201,62 @@ Stats = Mapping[str, Any]
 """What a stream says of itself."""
 
 
-def stream(setting: RunSetting, recipes: Sequence[Recipe], *, name: str, ends: int) -> Stream:
-    """One stream for some members, up to an epoch."""
+class SharedLoader:
+    """A loader whose batches several members of a process take in turns, each a batch of its own.
+
+    Args:
+        loader: opened; whoever takes the next batch first has it come.
+    """
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+        self._loop: Iterator[Any] | None = None
+        self._came = 0
+        self._latest: Any = None
+
+    def take(self, number: int) -> Any:
+        """What came as this one of all batches and ends of epochs; `None` for an end.
+
+        The one after the latest is asked for, and all members take it before the next.
+        """
+        if number == self._came:
+            if self._loop is None:
+                with generators_kept():  # as of a private loader's loop, which draws nothing
+                    self._loop = iter(self.loader)
+            self._latest, self._came = next(self._loop, None), number + 1
+            self._loop = None if self._latest is None else self._loop
+        if number != self._came - 1:
+            raise AssertionError("Members that share a loader take turns.")
+        return self._latest
+
+
+class TakenInTurns:
+    """A member's view of a loader that is shared: what it takes, it may write into."""
+
+    def __init__(self, shared: SharedLoader) -> None:
+        self._shared = shared
+        self._next = 0
+        self.state_dict, self.stats = shared.loader.state_dict, shared.loader.stats
+
+    @property
+    def position(self) -> int:
+        """Samples of the epoch that have gone by."""
+        return int(self._shared.loader.position)
+
+    def __iter__(self) -> Iterator[Any]:
+        while (batch := self._take()) is not None:
+            yield as_own(batch)
+
+    def _take(self) -> Any:
+        taken = self._shared.take(self._next)
+        self._next += 1
+        return taken
+
+
+def stream(
+    setting: RunSetting, recipes: Sequence[Recipe], *, readers: int, name: str, ends: int
+) -> Stream:
+    """One stream for some members, which have so many readers, up to an epoch."""
     study, facts = setting.study, setting.home.facts
     return serve_source(
         partial(setting.home.zygote, memory=int(study.memory)),
@@ -188,10 +266,31 @@ def stream(setting: RunSetting, recipes: Sequence[Recipe], *, name: str, ends: i
         shuffle=None if facts.is_fed else study.shuffle,
         seed=study.seed,
         epochs=min(ends, max(each.epochs for each in recipes)),
-        readers=len(recipes),
+        readers=readers,
         memory=int(study.memory),
         on_error=study.on_error.value,
     )
+
+
+def sharing(recipes: Sequence[Recipe], folder: RunFolder) -> dict[str, str]:
+    """For every member the one whose reader it shares, often its own.
+
+    Members of one process share a reader where they take the same batches from the same place on.
+
+    Args:
+        recipes: who trains at the same time.
+        folder: where their states are kept.
+    """
+    first: dict[object, str] = {}
+    shared = {}
+    for each in recipes:
+        key: object = each.name
+        if each.process is not None and each.private is None:
+            state = folder.load(each.name)
+            place = repr(state["loader"]) if state else None
+            key = (each.process, each.batch, each.lag, place)
+        shared[each.name] = first.setdefault(key, each.name)
+    return shared
 
 
 def opens(

@@ -23,7 +23,7 @@ from batchcast.stream import Stream
 from foretrain.ensemble.costs import FleetTerms
 from foretrain.ensemble.result import MemberState, Snapshot
 from foretrain.ensemble.run.home import Home
-from foretrain.ensemble.run.inputs import RunSetting, counted, lag_of, stats_of, stream
+from foretrain.ensemble.run.inputs import RunSetting, counted, lag_of, sharing, stats_of, stream
 from foretrain.ensemble.run.looks import Looks, Report, StreamNow, added, received
 from foretrain.ensemble.run.member import MemberJob, live
 from foretrain.ensemble.waves import SuccessiveHalving, first_fit_decreasing, waves
@@ -37,16 +37,17 @@ PATIENCE: Final = 5.0
 
 @dataclass(slots=True)
 class _Hand:
-    """One member at work."""
+    """One member at work; its process has these members."""
 
     process: Process
     pipe: Connection
+    beside: tuple[str, ...]
     last: Report = field(default_factory=Report)
 
 
 @dataclass(slots=True)
 class Roster:
-    """Members at work, each in a process that is forked from the one that has loaded their study.
+    """Members at work, in processes that are forked from the one that has loaded their study.
 
     It is a context, at whose end no process is left.
     """
@@ -68,18 +69,25 @@ class Roster:
         return {name: hand.last for name, hand in self._hands.items()}
 
     def start(self, jobs: Iterable[MemberJob]) -> None:
-        """Start a process for each job."""
+        """Start a process for each job, and one for all that ask for the same."""
+        groups: dict[object, list[MemberJob]] = {}
         for job in jobs:
-            ours, theirs = Pipe(duplex=False)
-            with theirs:
+            own = job.recipe.name if job.recipe.process is None else (job.recipe.process,)
+            groups.setdefault(own, []).append(job)
+        for together in groups.values():
+            with ExitStack() as stack:
+                pipes = [Pipe(duplex=False) for _ in together]
+                ends = [stack.enter_context(theirs).fileno() for _, theirs in pipes]
                 process = self.home.fork(
-                    partial(live, job),
-                    [theirs.fileno()],
+                    partial(live, tuple(together)),
+                    ends,
                     dies_with_us=signal.SIGTERM,
                     told=signal.SIGTERM,
                     patience=inf,
                 )
-            self._hands[job.recipe.name] = _Hand(process, ours)
+            names = [each.recipe.name for each in together]
+            for name, (ours, _) in zip(names, pipes, strict=True):
+                self._hands[name] = _Hand(process, ours, tuple(names))
 
     def watch(
         self, look: Callable[[], None], *, every: float, stop: Callable[[], bool]
@@ -120,9 +128,10 @@ class Roster:
             hand.pipe.close()
             hand.process.wait(PATIENCE)
             if not hand.last.final:
-                hand.last = replace(
-                    hand.last, state=MemberState.FAILED, reason=_death(hand.process)
-                )
+                reason = _death(hand.process)
+                if len(hand.beside) > 1:
+                    reason += f"; {', '.join(hand.beside)} shared it"
+                hand.last = replace(hand.last, state=MemberState.FAILED, reason=reason)
 
 
 def _death(process: Process) -> str:
@@ -292,30 +301,36 @@ class Launch:
         """Let some members train at the same time."""
         setting, before = self.setting, dict(self.reports)
         with ExitStack() as stack:
-            # Who reads which stream: all the same one, each its own, or nobody any.
+            shared = sharing(recipes, setting.folder)
+            # Who reads which stream: all the same one, each reader its own, or nobody any.
             names: dict[str, Sequence[Recipe]] = {setting.study.name: recipes}
             if not setting.way.shared:
-                own = recipes if setting.way.workers else ()
-                names = {f"{setting.study.name}.{n}": [each] for n, each in enumerate(own)}
+                leaders = dict.fromkeys(shared.values()) if setting.way.workers else ()
+                names = {
+                    f"{setting.study.name}.{n}": [e for e in recipes if shared[e.name] == leader]
+                    for n, leader in enumerate(leaders)
+                }
+            readers = len({*shared.values()}) if setting.way.shared else 1
             opened = [
-                stack.enter_context(stream(setting, readers, name=name, ends=ends))
-                for name, readers in names.items()
+                stack.enter_context(stream(setting, each, readers=readers, name=name, ends=ends))
+                for name, each in names.items()
             ]
             served = opened[0] if setting.way.shared else None
             roster = stack.enter_context(Roster(setting.home))
-            reads = {each.name: name for name, readers in names.items() for each in readers}
-            roster.start(self._job(each, len(recipes), ends, reads=reads) for each in recipes)
+            reads = {each.name: name for name, theirs in names.items() for each in theirs}
+            jobs = [self._job(each, len(recipes), ends, reads=reads) for each in recipes]
+            roster.start(replace(each, reader=shared[each.recipe.name]) for each in jobs)
             workers = setting.way.workers
             self.looks.begin(StreamNow())
 
             def look() -> None:
                 stats = stats_of(served)
                 for name, report in roster.reports.items():
-                    now = replace(report, lag=lag_of(stats, name))
+                    now = replace(report, lag=lag_of(stats, shared[name]))
                     self.reports[name] = added(before.get(name), now)
                 self.tell(self.looks.look(self.reports, counted(stats, workers=workers)))
                 if served is not None:
-                    _go_on_without(roster.reports, served)
+                    _go_on_without(roster.reports, served, shared)
 
             last = roster.watch(look, every=setting.study.logs.every, stop=self.stop)
             self.trained += max(each.seconds for each in last.values())
@@ -327,6 +342,7 @@ class Launch:
         kept = setting.study.checkpoints
         return MemberJob(
             recipe=recipe,
+            reader=recipe.name,
             reads=reads.get(recipe.name),
             samples=setting.home.facts.samples,
             ends=min(ends, recipe.epochs),
@@ -336,16 +352,25 @@ class Launch:
         )
 
 
-def _go_on_without(reports: Mapping[str, Report], stream: Stream) -> None:
+def _go_on_without(
+    reports: Mapping[str, Report], stream: Stream, shared: Mapping[str, str]
+) -> None:
     """A stream begins when all are there; one that died on the way is not waited for.
+
+    Args:
+        reports: of all members.
+        stream: that they read.
+        shared: for every member the one whose reader it shares.
 
     Raises:
         ForetrainError: all members died before they were attached.
     """
-    failed = [each for each in reports.values() if each.state is MemberState.FAILED]
-    lost = [each for each in failed if not each.attached]
+    failed = {name for name, each in reports.items() if each.state is MemberState.FAILED}
+    lost = {name for name in failed if not reports[name].attached}
     if len(lost) == len(reports):
         name, first = next(iter(reports.items()))
         raise ForetrainError(f"{name}: {first.reason}. Nobody was trained.")
-    if lost:
-        stream.expect(len(reports) - len(lost))
+    readers = {*shared.values()}
+    there = {shared[name] for name in reports if name not in lost}
+    if there != readers:
+        stream.expect(len(there))

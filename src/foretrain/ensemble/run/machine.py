@@ -13,10 +13,15 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
+import signal
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
+from time import monotonic, process_time
+from typing import Final
 
 from foretrain.ensemble.costs import Watts
 from foretrain.ensemble.run.home import apart
@@ -39,23 +44,108 @@ def limited(cores: int | None) -> Iterator[int]:
     Raises:
         InputError: this process may use fewer.
     """
-    allowed = sorted(os.sched_getaffinity(0))
+    allowed = _cores()
     if cores is not None and cores > len(allowed):
         raise InputError(
             f"ensemble.cores is {cores} and this process may use {len(allowed)}. Write at most "
             "that, or leave it out to use them all."
         )
     used = allowed if cores is None else allowed[:cores]
-    os.sched_setaffinity(0, used)
+    _keep_to(used)
     try:
         yield len(used)
     finally:
-        os.sched_setaffinity(0, allowed)
+        _keep_to(allowed)
+
+
+def _cores() -> list[int]:
+    """The cores that this process may use: all of them, where the system keeps nobody to some."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def _keep_to(cores: Collection[int]) -> None:
+    """Keep this process to these cores, where the system can: nothing is started elsewhere."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cores)
 
 
 def cores_here() -> int:
     """Cores that this process may use."""
-    return len(os.sched_getaffinity(0))
+    return len(_cores())
+
+
+AUTOGROUP: Final = Path("/proc/sys/kernel/sched_autogroup_enabled")
+
+CGROUPS: Final = Path("/proc/self/cgroup")
+
+
+def by_session(autogroup: Path = AUTOGROUP, cgroups: Path = CGROUPS) -> bool:
+    """Whether the kernel deals cores out to sessions: not within a group of its own for cores.
+
+    Args:
+        autogroup: the kernel's setting.
+        cgroups: those of this process; of the second version there is one for everything.
+    """
+    if not (autogroup.exists() and cgroups.exists()):
+        return False
+    groups = [line.split(":", 2)[1:] for line in cgroups.read_text("utf-8").splitlines()]
+    places = {place for kinds, place in groups if not kinds or "cpu" in kinds.split(",")}
+    return autogroup.read_text("utf-8").strip() == "1" and places <= {"/"}
+
+
+TURNS: Final = 8
+"""In which work is done alone and beside others."""
+
+MOST_CONTENTION: Final = 0.99
+"""Cores that slow each other by more would do less together than one of them."""
+
+
+def contention(work: Callable[[], object], *, cores: int, seconds: float) -> float:
+    """Share of its time alone by which work slows down per further core that does the same.
+
+    A process for each further core works and is stopped in turns, so that a machine that gets
+    slower or quicker meanwhile does so for both.
+
+    Args:
+        work: is done again and again.
+        cores: that may be used.
+        seconds: that it may take, about.
+    """
+    beside = [_forever(work) for _ in range(cores - 1)]
+    taken: dict[int, list[float]] = {signal.SIGSTOP: [], signal.SIGCONT: []}
+    try:
+        for order in [*taken] * TURNS:
+            for process in beside:
+                os.kill(process, order)
+            taken[order].append(_core_seconds(work, seconds / (2 * TURNS)))
+    finally:
+        for process in beside:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+    alone, together = (median(each) for each in taken.values())
+    return min(MOST_CONTENTION, max(0.0, (together / alone - 1.0) / max(1, cores - 1)))
+
+
+def _core_seconds(work: Callable[[], object], long_enough: float) -> float:
+    """That work takes each time."""
+    times, began, cpu = 0, monotonic(), process_time()
+    while not times or monotonic() - began < long_enough:
+        work()
+        times += 1
+    return (process_time() - cpu) / times
+
+
+def _forever(work: Callable[[], object]) -> int:
+    """A forked process that works until it is killed, or left alone."""
+    ours, process = os.getpid(), os.fork()
+    if process:
+        return process
+    with suppress(BaseException):
+        while os.getppid() == ours:
+            work()
+    os._exit(1)
 
 
 def processor_time() -> float:
@@ -79,7 +169,12 @@ def time_of_descendants() -> float:
 
 
 def memory_free() -> float:
-    """Bytes that new processes can have without anything being swapped."""
+    """Bytes that new processes can have without anything being swapped.
+
+    A system other than Linux tells what it has, not what is free; nothing is started there.
+    """
+    if not sys.platform.startswith("linux"):
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     found = next(line for line in lines if line.startswith("MemAvailable"))
     return 1024.0 * int(found.split()[1])
@@ -216,19 +311,29 @@ class EnergyMeter:
         self._last = now
         return self._total
 
-    def energy(self, watts: Watts, *, core_seconds: float, device_seconds: float = 0.0) -> Energy:
+    def energy(
+        self,
+        watts: Watts,
+        *,
+        core_seconds: float,
+        device_seconds: float = 0.0,
+        seconds: float = 0.0,
+    ) -> Energy:
         """What was used: counted if it can be, otherwise by the power model.
 
         Args:
             watts: of a busy core and a busy device above idle.
             core_seconds: CPU time since the meter was made.
             device_seconds: time for which devices were busy.
+            seconds: for which anything ran.
         """
         if self.measures:
             names = ", ".join(sorted(zone.name for zone in self._zones))
             return Energy(joules=self.read(), source="RAPL", note=f"counted by {names}")
         return Energy(
-            joules=watts.drawn(core_seconds, device_seconds),
+            joules=watts.core * core_seconds
+            + watts.device * device_seconds
+            + watts.running * seconds,
             source="power model",
             note=f"above idle, from busy cores and devices; {self._missing}",
         )

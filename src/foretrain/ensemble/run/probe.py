@@ -1,18 +1,14 @@
-"""Handing on: what a sample costs beside its preparing, measured on samples that cost nothing.
-
-A probe: what a sample costs, and what each member does on its own, measured briefly.
-
-An ensemble opened: its code imported, its data at hand, its costs known.
-"""
+"""An ensemble opened, and probed: what a sample costs, and each member on its own, measured."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import count, cycle
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, Final
@@ -21,8 +17,15 @@ from batchcast.attachment import attach
 from batchcast.source import Source
 from batchcast.stream import share
 from foretrain.ensemble.run.home import Home, Loaded, function
-from foretrain.ensemble.run.inputs import Tree, batch_of, bytes_of, prepared
-from foretrain.ensemble.run.machine import limited, processor_time, time_of_descendants
+from foretrain.ensemble.run.inputs import STRIDE, batch_of, bytes_of, distinct_samples, prepared
+from foretrain.ensemble.run.machine import (
+    by_session,
+    contention,
+    cores_here,
+    limited,
+    processor_time,
+    time_of_descendants,
+)
 from foretrain.ensemble.run.trainee import moved, size_of, trainee
 from foretrain.ensemble.run.written import check_logs
 from foretrain.errors import InputError, require
@@ -35,10 +38,13 @@ from foretrain.measured.ensemble_study import (
     StepCosts,
 )
 
-BYTES: Final = 2**27
+BYTES: Final = 2**28
 """Of the samples that are handed on while it is measured."""
 
 FEWEST_HANDED: Final = 256
+
+READERS: Final = 4
+"""Of a stream that is held against one with a single reader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +63,9 @@ class Effort:
 
 
 EFFORT: Final = Effort()
+
+TURNS: Final = 4
+"""Times as long as anything else it is measured how much cores slow each other: by little."""
 
 WARM_SHARE: Final = 4
 """One sample of so many goes before: the first ones touch memory that nobody has touched."""
@@ -82,43 +91,87 @@ class Blank:
 
 
 def handing_costs(
-    sample: Any, size: float, batch: int, *, effort: Effort = EFFORT
+    sample: Any, size: float, batch: int, *, effort: Effort = EFFORT, lend: bool = False
 ) -> dict[str, float]:
-    """Core-seconds per sample of a stream, of one more reader, and of a batch put together.
+    """Core-seconds per sample of a stream, of a reader, and of a batch put together.
 
     Args:
         sample: one as members get it.
         size: bytes of it.
         batch: samples of a step.
         effort: how long it may take.
+        lend: whether readers are given the stream's own memory.
     """
     count = int(min(effort.most, max(FEWEST_HANDED, BYTES // max(1.0, size))))
-    one, two = (_least(sample, count, batch, readers=n, tries=effort.tries) for n in (1, 2))
-    deliver = max(0.0, two - one)
+    # The least of a few tries: whatever else goes on adds to it.
+    run = partial(streaming_time, sample, count, batch, lend=lend)
+    runs = {n: [run(readers=n) for _ in range(effort.tries)] for n in (1, READERS)}
+    one, many = ([min(times) for times in zip(*each, strict=True)] for each in runs.values())
+    told = max(0.0, (many[0] - one[0]) / (READERS - 1))  # by the stream, to each reader
     return {
-        "store": max(0.0, one - deliver),
-        "deliver": deliver,
+        "store": max(0.0, one[0] - told),
+        "deliver": one[1] + told,
         "collate": collating_time(sample, batch),
     }
 
 
-def _least(sample: Any, count: int, batch: int, *, readers: int, tries: int) -> float:
-    """The least of a few tries: whatever else goes on can only add to it."""
-    return min(streaming_time(sample, count, batch, readers=readers) for _ in range(tries))
-
-
-def streaming_time(sample: Any, count: int, batch: int, *, readers: int) -> float:
-    """Core-seconds per sample of a stream that readers in this process read in turns."""
+def streaming_time(
+    sample: Any, count: int, batch: int, *, readers: int, lend: bool = False
+) -> tuple[float, float]:
+    """Core-seconds per sample of a stream's processes, and of this one, which reads it in turns."""
     name = f"foretrain-probe-{os.getpid()}"
-    done, began, since = 0, 0.0, 0
+    done, since, began, own = 0, 0, 0.0, 0.0
     with ExitStack() as stack:
         stack.enter_context(share(Blank(sample, count), name=name, epochs=1))
-        ends = [stack.enter_context(attach(name, batch_size=batch)) for _ in range(readers)]
+        reads = partial(attach, name, batch_size=batch, lend=lend)
+        ends = [stack.enter_context(reads()) for _ in range(readers)]
         for _ in zip(*ends, strict=True):
             done += batch
             if done > count // WARM_SHARE and not since:
-                began, since = _cpu(), done
-        return (_cpu() - began) / max(1, min(done, count) - since)
+                began, own, since = time_of_descendants(), process_time(), done
+        samples = max(1, min(done, count) - since)
+        return (time_of_descendants() - began) / samples, (process_time() - own) / samples
+
+
+class Prepared:
+    """A few samples of a data set, prepared over and over.
+
+    Attributes:
+        source: of them.
+        count: how many there are.
+    """
+
+    def __init__(self, source: Source, count: int) -> None:
+        self.source = source
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, place: int) -> Any:
+        assert self.source.samples_of is not None
+        nth = place % DISTINCT * STRIDE % len(self.source.samples_of)
+        return prepared(self.source, nth, epoch=0)
+
+
+def queueing_time(samples: Blank | Prepared, batch: int) -> float:
+    """Core-seconds per sample of a DataLoader with one worker, preparing and all.
+
+    Not of the first batches nor of the last: between them one is made for each that is taken.
+    """
+    from torch.utils.data import DataLoader
+
+    done, clocks = 0, []
+    for _ in DataLoader(samples, batch, num_workers=1, multiprocessing_context="fork"):
+        done += batch
+        clocks.append(_cpu())
+    steady = clocks[WARM : -(WARM + 1)]
+    return (steady[-1] - steady[0]) / (batch * (len(steady) - 1))
+
+
+def _cpu() -> float:
+    """Core-seconds of this process and of those that it has started and that are still there."""
+    return process_time() + time_of_descendants()
 
 
 def collating_time(sample: Any, batch: int) -> float:
@@ -130,22 +183,20 @@ def collating_time(sample: Any, batch: int) -> float:
     return (process_time() - began) / (WARM_SHARE * batch)
 
 
-def _cpu() -> float:
-    """Core-seconds of this process and of those that it has started and that are still there."""
-    return process_time() + time_of_descendants()
-
-
 WARM: Final = 2
 """Steps, or batches, before anything is measured."""
 
 FEWEST: Final = 5
 """Samples or steps, however long they take."""
 
-STRIDE: Final = 7919
-"""From one sample that is measured to the next: neighbours may be alike."""
-
 DISTINCT: Final = 16
 """Samples in the batch on which a member is measured, repeated until it is full."""
+
+COLD_BYTES: Final = 2**27
+"""Of the batches on which a member is measured in turn: more than caches hold."""
+
+MOST_COPIES: Final = 64
+"""Of a batch, however small it is."""
 
 
 def probe(
@@ -170,7 +221,9 @@ def probe(
     sample = SampleCosts(**home.measure(own, what="a sample of the data"))
     tell("probes", 1, total)
     batch = max(recipe.batch for recipe in study.recipes)
-    handed = partial(_handing_costs, size=sample.size, batch=batch, effort=effort)
+    handed = partial(
+        _handing_costs, size=sample.size, prepare=sample.prepare, batch=batch, effort=effort
+    )
     handing = HandingCosts(**home.measure(handed, what="handing over a sample of the data"))
     found: dict[str, StepCosts] = {}
     for done, (kind, recipe) in enumerate(kinds.items(), 2):
@@ -182,8 +235,22 @@ def probe(
     return Probed(sample=sample, handing=handing, members=members)
 
 
-def _handing_costs(loaded: Loaded, *, size: float, batch: int, effort: Effort) -> dict[str, float]:
-    return handing_costs(distinct_samples(loaded.source, 1)[0], size, batch, effort=effort)
+def _handing_costs(
+    loaded: Loaded, *, size: float, prepare: float, batch: int, effort: Effort
+) -> dict[str, float]:
+    """What handing on costs, and what cores do to each other; a loader can be read but once."""
+    source = loaded.source
+    sample = distinct_samples(source, 1)[0]
+    found = handing_costs(sample, size, batch, effort=effort)
+    blank, seconds, batches = source.samples_of is None, TURNS * effort.seconds, 2 * WARM + 6
+    queued, slowed, places = batch, 0.0, count()
+    samples: Blank | Prepared = Blank(sample, batches * batch)
+    if not blank:
+        queued = min(batch, max(1, int(seconds / (batches * prepare))))
+        samples = Prepared(source, batches * queued)
+        slowed = contention(lambda: samples[next(places)], cores=cores_here(), seconds=seconds)
+    queue = queueing_time(samples, queued) - found["collate"] - (0.0 if blank else prepare)
+    return found | {"queue": max(0.0, queue), "contention": slowed, "by_session": by_session()}
 
 
 def kind_of(recipe: Recipe) -> str:
@@ -242,41 +309,28 @@ def step_costs(recipe: Recipe, long_enough: float, loaded: Loaded) -> dict[str, 
     if private is not None:
         own, own_cpu = time_of(lambda: [private(each) for each in samples], long_enough)
         ready = [private(each) for each in samples]
-    batch = moved(batch_of([ready[n % len(ready)] for n in range(recipe.batch)]), trained.device)
+    rows = [ready[n % len(ready)] for n in range(recipe.batch)]
+    on_device = trained.device.type == "cuda"
+    first = moved(batch_of(rows), trained.device)
+    trained.step(first)
+    held = max(0.0, _held() - before)  # with one batch, as in a run
+    reserved = torch.cuda.memory_reserved(trained.device) if on_device else 0
+    # A batch that came from another core is in no cache of the one that trains on it.
+    copies = int(min(MOST_COPIES, COLD_BYTES // max(1, bytes_of(rows))))
+    batches = cycle([first, *(moved(batch_of(rows), trained.device) for _ in range(copies))])
 
     def step() -> None:
-        trained.step(batch)
-        if trained.device.type == "cuda":
+        trained.step(next(batches))
+        if on_device:
             torch.cuda.synchronize(trained.device)
 
     seconds, cpu = time_of(step, long_enough)
-    on_device = trained.device.type == "cuda"
-    reserved = torch.cuda.memory_reserved(trained.device) if on_device else 0
     return {
         "rate": 1 / (seconds / recipe.batch + own / len(samples)),
         "cpu": cpu / recipe.batch + own_cpu / len(samples),
-        "memory": max(0.0, _held() - before),
+        "memory": held,
         "device_memory": float(reserved),
     }
-
-
-def distinct_samples(source: Source, count: int) -> list[Tree]:
-    """A few samples, as members get them."""
-    if source.samples_of is not None:
-        places = len(source.samples_of)
-        return [prepared(source, n * STRIDE % places, epoch=0) for n in range(min(count, places))]
-    assert source.batches_of is not None
-    first = next(iter(source.batches_of))
-    return [nth_sample(first, n) for n in range(min(count, size_of(first)))]
-
-
-def nth_sample(batch: Tree, n: int) -> Tree:
-    """One sample of a batch."""
-    if isinstance(batch, Mapping):
-        return {key: nth_sample(value, n) for key, value in batch.items()}
-    if isinstance(batch, tuple | list) and not isinstance(batch[0], str | bytes):
-        return [nth_sample(each, n) for each in batch]
-    return batch[n]
 
 
 def time_of(run: Callable[[], object], long_enough: float) -> tuple[float, float]:

@@ -27,9 +27,6 @@ from heapq import heapify, heappop, heappush
 
 from foretrain.events import Action, Events
 
-AFTER_ALL = 1
-"""Rates are settled once everything of an instant has happened."""
-
 
 class Flow:
     """A transfer under way; all that a mesh knows of it."""
@@ -77,7 +74,7 @@ class Mesh:
 
     def _change(self, links: Iterable[int]) -> None:
         if not self._changed:
-            self._events.after(0.0, self._settle, priority=AFTER_ALL)
+            self._events.once_over(self._settle)
         self._changed.update(links)
 
     def _settle(self) -> None:

@@ -31,7 +31,7 @@ from foretrain.plan.plan import (
 from foretrain.plan.study import Study
 from foretrain.plan.table import changed, table_of
 from foretrain.search.explain.departures import turned
-from foretrain.search.explain.remedies import roomy
+from foretrain.search.explain.limits import roomy
 from foretrain.search.explain.sensitivity import less, resources, signed_share
 from foretrain.show.table import label, labelled
 from foretrain.show.words import signed

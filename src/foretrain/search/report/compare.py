@@ -18,12 +18,12 @@ from foretrain.search.explain.compared import (
     SideOfTwo,
 )
 from foretrain.search.explain.explain import Explained
-from foretrain.search.export import able, where_best
+from foretrain.search.export import able
 from foretrain.search.result import SearchResult
 from foretrain.show.report import AnswerReport, Note, Paper, ReportSection
 from foretrain.show.table import Fact, table
 from foretrain.show.words import count, percent, signed, signed_percent, span, written
-from foretrain.step.facts import ROUNDING
+from foretrain.step.facts import ROUNDING, home
 from foretrain.units import BYTES, DOLLARS, SECONDS
 
 Side = Study | MeasuredStep
@@ -153,7 +153,7 @@ def after_search(study: object, answer: object) -> tuple[Fact, ...]:
 
 def _export(study: Study, answer: SearchResult) -> tuple[Fact, ...]:
     """The files of the best plan, for a trainer that can be told it."""
-    trainer = able(where_best(study, answer), answer.best.estimate.plan)
+    trainer = able(home(study, answer.best), answer.best.estimate.plan)
     if trainer is None:
         return ()
     return (Fact(label="Export", text=f"foretrain export {{study}} --to {trainer.name} --search"),)

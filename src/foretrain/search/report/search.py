@@ -15,9 +15,9 @@ from foretrain.plan.table import spelled
 from foretrain.search.candidate import counts_energy
 from foretrain.search.largest import Largest
 from foretrain.search.report import charts, ranking
+from foretrain.search.report.cases import robust_section, scenarios_section
 from foretrain.search.report.charts import pareto_plot
 from foretrain.search.report.pictures import map_table, space_map
-from foretrain.search.report.scenarios import robust_section, scenarios_section
 from foretrain.search.report.sections import (
     largest_section,
     proposals_section,
@@ -90,7 +90,12 @@ def sizes(study: Study, result: SearchResult, *, most: int | None = None) -> Tab
         ),
         (Column(name="devices", number=True, spare=2, unit=whole), lambda point: point.devices),
         (
-            Column(name=f"time {of}", meaning="steps alone", number=True, unit=SECONDS),
+            Column(
+                name=f"time {of}",
+                meaning="steps alone, closed form",
+                number=True,
+                unit=SECONDS,
+            ),
             lambda point: spent(point.step_time),
         ),
         (
@@ -105,9 +110,10 @@ def sizes(study: Study, result: SearchResult, *, most: int | None = None) -> Tab
 
 
 def claim(result: SearchResult) -> str:
-    """What distinguishes the sizes of the table."""
-    less = "cheaper" if _priced(result.pareto) else "done in fewer device-hours"
-    return f"no other size is both faster and {less} than one of these"
+    """What distinguishes the sizes of the table, and how many there are where few are shown."""
+    spent = "cost" if _priced(result.pareto) else "device-hours"
+    sizes_told = count(len(worth(result.pareto)), "size")
+    return f"{sizes_told} that no other beats in both time and {spent}"
 
 
 def worth(front: Sequence[ParetoPoint]) -> tuple[ParetoPoint, ...]:

@@ -45,3 +45,18 @@ function number(cell) {
   const key = cell.dataset.key;
   return key === undefined ? parseFloat(cell.textContent.replaceAll(",", "")) : Number(key || Infinity);
 }
+
+// Times of a Gantt chart can be stretched; the names of its jobs stay where they are.
+for (const chart of document.querySelectorAll(".gantt")) {
+  const label = document.createElement("label");
+  const zoom = Object.assign(document.createElement("input"), { type: "range", min: 1, max: 30, step: 0.5, value: 1 });
+  label.append("Zoom ", zoom);
+  chart.prepend(label);
+  const seen = chart.querySelector(".zoom");
+  zoom.addEventListener("input", () => {
+    const left = seen.scrollLeft / seen.scrollWidth;
+    chart.style.setProperty("--zoom", zoom.value);
+    chart.classList.toggle("close", zoom.value >= 8);
+    seen.scrollLeft = left * seen.scrollWidth;
+  });
+}

@@ -11,14 +11,14 @@ from types import MappingProxyType
 from foretrain.plan.plan import Schedule
 from foretrain.plan.table import Column as Column
 from foretrain.plan.table import PlanTable as PlanTable
-from foretrain.step.schedules import gpipe, one_f_one_b, zero_bubble
+from foretrain.step.schedules import one_f_one_b, stages, zero_bubble
 from foretrain.step.schedules.stages import Number as Number
 from foretrain.step.schedules.stages import PipelineSchedule
 
 SCHEDULES: Mapping[Schedule, PipelineSchedule] = MappingProxyType(
     {
         Schedule.ONE_F_ONE_B: one_f_one_b.ONE_F_ONE_B,
-        Schedule.GPIPE: gpipe.GPIPE,
+        Schedule.GPIPE: stages.GPIPE,
         Schedule.ZERO_BUBBLE: zero_bubble.ZERO_BUBBLE,
     }
 )

@@ -30,9 +30,8 @@ FAMILIES: Final = (
 BUILDERS: Final = {
     "foretrain.workload.parts.language_model": "Decoder",
     "foretrain.workload.parts.transformer_xl": "TransformerXL",
-    "foretrain.workload.parts.recurrent": "RecurrentTranslation",
     "foretrain.workload.parts.encoder": "encoder electra vision_transformer",
-    "foretrain.workload.parts.encoder_decoder": "encoder_decoder",
+    "foretrain.workload.parts.encoder_decoder": "RecurrentTranslation encoder_decoder",
     "foretrain.workload.convolution.plain": (
         "lenet_5 mnist alexnet overfeat vgg cosmoflow cosmoflow_512 googlenet inception_v3"
     ),
