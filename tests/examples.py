@@ -7,6 +7,9 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
+TENTH = "TENTH" in os.environ
+"""Whether a random tenth of the tests runs: what is long in itself is then shorter too."""
+
 MORE = 10 if os.environ.get("HYPOTHESIS_PROFILE") == "slow" else 1
 
 slow = pytest.mark.slow

@@ -81,6 +81,7 @@ class Conductor:
         self._service: Service | None = None
         self._again: deque[Task] = deque()
         self._needed = self._need_in = 0
+        self._begins: int | None = None
         self._broken: bytes | None = None
         self._first_failure, self._was_finished = "", False
 
@@ -116,9 +117,9 @@ class Conductor:
         hand_out(self._service, self, self._frontend.grant)
         while self._frontend.dismiss_failed():
             hand_out(self._service, self, self._frontend.grant)
-        was_finished, self._was_finished = self._was_finished, self._is_finished()
-        if self._was_finished and not was_finished:
+        if (finished := self._is_finished()) and not self._was_finished:
             send(self._owner, Kind.FINISHED)
+        self._was_finished = finished
         self._listening.let_gather(each=self._pool.each, slots=self._service.slots.count)
 
     def prepare(self, service: Service, *, skip: bool) -> bool:
@@ -193,7 +194,7 @@ class Conductor:
     def _give_slots(self, service: Service, *, skip: bool) -> bool:
         """Slots for the feeder that asks; first those that a feeder before it left unwritten."""
         if not self._needed:
-            return False
+            return self._give_order()
         (child,) = self._pool.children.values()
         if not self._again and service.is_deserted:
             self._needed = 0
@@ -210,11 +211,19 @@ class Conductor:
         send(child.peer, Kind.SLOTS, task.slots.tobytes(), first=task.first, second=self._need_in)
         return True
 
+    def _give_order(self) -> bool:
+        """What the epoch's order is drawn from, for the feeder that begins one."""
+        if self._begins is None or (found := self._frontend.order_of(self._begins)) is None:
+            return False
+        (child,) = self._pool.children
+        found.tell(child, self._begins)
+        self._begins = None
+        return True
+
     def _hear_child(self, peer: socket.socket) -> None:
         child = self._pool.children[peer]
         try:
-            message = receive(peer, FROM_CHILD)
-            if message is None:
+            if (message := receive(peer, FROM_CHILD)) is None:
                 self._replace(child)
             else:
                 self._heed_child(child, message)
@@ -231,6 +240,8 @@ class Conductor:
         elif message.kind is Kind.NEED:
             self._needed = whole("samples", message.first, least=1)
             self._need_in = whole("epoch", message.second)
+        elif message.kind is Kind.ORDER:
+            self._begins = whole("epoch", message.first)
         elif message.kind is Kind.OVER:
             self._end_epoch(message)
         elif message.kind is Kind.DONE:
@@ -243,6 +254,7 @@ class Conductor:
             raise StreamGarbled("A feeder is done with an epoch that it has not begun.")
         end = start + whole("samples", message.second)
         self._order.close(message.first, end)
+        self._frontend.drawn.ended(message.first, message.body)
         self._needed = 0  # what was asked for is not needed in this epoch
         if self._service is not None:
             self._again.clear()
@@ -260,7 +272,7 @@ class Conductor:
             if not self._is_finished():
                 self._break(as_text(died(fed=self._order.is_fed)))
             return
-        self._needed = 0
+        self._needed, self._begins = 0, None
         self._pool.restarts += 1
         for index, task in enumerate(child.tasks):
             self._again.extend(self._pieces(task, suspect=not index))
@@ -280,6 +292,7 @@ class Conductor:
 
     def _learn_layout(self, message: Message) -> None:
         self._layout = self._frontend.layout = layout_from(message.json())
+        self._frontend.drawn.follows |= self._settings.may_follow and bool(message.second)
         try:
             slots = slots_within(self._settings.memory, self._layout, together=1)
             self._arena = make_arena(self._layout, slots)
@@ -288,8 +301,8 @@ class Conductor:
             return
         for _ in range(self._pool.size - 1):
             self._start_child()
-        sample = self._layout.sample_bytes
-        send_json(self._owner, Kind.READY, {"sample_bytes": sample, "slots": slots})
+        told = {"sample_bytes": self._layout.sample_bytes, "slots": slots}
+        send_json(self._owner, Kind.READY, told)
 
     def _begin(self) -> None:
         """As soon as enough readers wait, the stream begins where the last of them is."""
@@ -312,17 +325,12 @@ class Conductor:
         """What whoever begins there must know."""
         assert self._layout is not None
         assert self._columns is not None
-        return Welcome(
+        return Welcome.by(
+            self._settings,
             layout=self._layout,
             slots=self._columns.slots,
             samples=self._order.samples,
-            epochs=self._settings.epochs,
-            seed=self._settings.seed,
-            batch=self._settings.batch,
-            batches=self._settings.batches,
-            pinned=self._settings.pinned,
-            draws=self._settings.draws,
-            told=self._settings.told,
+            follows=self._frontend.drawn.follows,
             epoch=epoch,
             position=position,
             about=self._frontend.about(),
@@ -356,8 +364,7 @@ class Conductor:
 
     def _hear_reader(self, peer: socket.socket) -> None:
         try:
-            message = receive(peer, FROM_READER)
-            if message is None:
+            if (message := receive(peer, FROM_READER)) is None:
                 self._lose(peer)
             else:
                 self._heed_reader(peer, message)
@@ -379,8 +386,7 @@ class Conductor:
             self._frontend.hear(peer, message)
 
     def _hear_owner(self, owner: socket.socket) -> None:
-        message = receive(owner, FROM_OWNER)
-        if message is None or message.kind is Kind.STOP:
+        if (message := receive(owner, FROM_OWNER)) is None or message.kind is Kind.STOP:
             raise _Stop
         if message.kind is Kind.EXPECT:
             self._frontend.expected = message.first
@@ -388,11 +394,6 @@ class Conductor:
             send(owner, Kind.STATS, json.dumps(self._stats()).encode())
 
     def _stats(self) -> dict[str, object]:
-        return {
-            "name": self._settings.name,
-            "readers": self._frontend.stats(),
-            "first_failure": self._first_failure,
-            **counts(self._service, self._columns),
-            **self._pool.stats(),
-            "absent": self._frontend.absent,
-        }
+        said = {"name": self._settings.name, "first_failure": self._first_failure}
+        told = {"readers": self._frontend.stats(), "absent": self._frontend.absent}
+        return {**said, **told, **counts(self._service, self._columns), **self._pool.stats()}

@@ -20,6 +20,8 @@ StreamError
 ├── NotHere           a part of a loader that is in the process that shares it
 ├── ReadOnly          a write into a batch that is lent
 └── StreamOver        every epoch has been read
+
+OtherOrder is a warning: a script's seed decides an order that its stream does not have.
 """
 
 from __future__ import annotations
@@ -40,6 +42,10 @@ class BatchcastError(Exception):
 
     def __init__(self, message: str = "") -> None:
         super().__init__("\n".join(line[:MOST_IN_A_LINE] for line in message.split("\n")))
+
+
+class OtherOrder(UserWarning):
+    """A script's seed would decide the order of a loader of its own, and not that of its stream."""
 
 
 class ArgumentError(BatchcastError, ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import traceback
 from collections import deque
@@ -16,11 +17,12 @@ import numpy as np
 
 from batchcast.arena import Columns
 from batchcast.errors import LengthChanged, SampleFailed, StreamError, as_text
+from batchcast.generator_states import GeneratorStates
 from batchcast.greetings import Welcome, arena_of
 from batchcast.heap import keep_memory
 from batchcast.items import Item, Items, Stack, first_items, joined
-from batchcast.messages import TO_CHILD, Kind, receive, send, send_json
-from batchcast.order import seed_of, sow
+from batchcast.messages import TO_CHILD, Kind, receive, send
+from batchcast.order import draw_numbers, generators_kept, seed_of, sow
 from batchcast.source import Source, length_of
 
 QUICK = 0.001
@@ -91,31 +93,55 @@ class _Feeder:
         self._cpu = thread_time_ns()
         self._slots = self._numbers = range(0)
         self._run = self._epoch = 0
-        self._asked = False
-        self._untold = _Untold()
+        self._asked = self._follows = self._has_followed = False
+        self._untold, self._left = _Untold(), b""
         self._may_hold = _never_waits_for_readers(source.batches_of)
 
     def run(self) -> None:
         items, found = first_items(self._source, self._raw(0))
-        send_json(self._peer, Kind.LAYOUT, found.layout.as_json())
+        layout = json.dumps(found.layout.as_json()).encode()
+        send(self._peer, Kind.LAYOUT, layout, second=self._source.reads and self._has_drawn())
         epoch, position, epochs = self._welcome()
-        if epoch:
-            items.close()
-            items = found.of(self._raw(epoch), epoch=epoch)
+        begun = 0
         while epochs is None or epoch < epochs:
+            drawn = self._drawn(epoch) if self._follows else GeneratorStates()
+            if epoch != begun or any(drawn):
+                items.close()
+                items = found.of(self._raw(epoch, drawn), epoch=epoch)
             self._feed_epoch(epoch, items, skip=position)
             epoch, position = epoch + 1, 0
-            items = found.of(self._raw(epoch), epoch=epoch)
 
     def _welcome(self) -> tuple[int, int, int | None]:
         """The arena, and where to begin."""
         message = self._receive(Kind.WELCOME)
         welcome = Welcome.of(message)
         self._columns = arena_of(message, welcome, writable=True)
+        self._follows = welcome.follows
         return welcome.epoch, welcome.position, welcome.epochs
 
-    def _raw(self, epoch: int) -> Iterator[Any]:
-        """What the iterable yields, in an order that depends on the seeds and the epoch only."""
+    def _has_drawn(self) -> bool:
+        """Whether more was drawn by now, in the first epoch, than an order."""
+        now = GeneratorStates.now()
+        with generators_kept():
+            sow(seed_of(self._source.seed, 0))
+            draw_numbers(self._source.draws[0])
+            return now != GeneratorStates.now()
+
+    def _drawn(self, epoch: int) -> GeneratorStates:
+        """What the order of an epoch is drawn from, as readers have told that begin it."""
+        send(self._peer, Kind.ORDER, first=epoch)
+        while (message := self._receive(Kind.ORDER, Kind.SLOTS)).kind is Kind.SLOTS:
+            pass  # they were asked for in the epoch before, and taken back
+        self._follows = not message.second
+        return GeneratorStates.of(message.body)
+
+    def _raw(self, epoch: int, drawn: GeneratorStates | None = None) -> Iterator[Any]:
+        """What the iterable yields, in an order that depends on the seeds and the epoch only.
+
+        Args:
+            epoch: of the stream.
+            drawn: that the generators go on from; nothing for those of the stream's seed.
+        """
         loader = self._source.batches_of
         self._own.go_to(epoch)
         sow(seed_of(self._source.seed, epoch))
@@ -123,13 +149,26 @@ class _Feeder:
             if hasattr(part, "set_epoch"):
                 part.set_epoch(epoch)
         assert loader is not None
-        yield from loader
+        if drawn and any(drawn):
+            self._go_on_from(drawn)
+            yield from loader
+            self._left = GeneratorStates.now().as_bytes() if self._source.reads else b""
+        else:
+            yield from loader
         self._own.ended(epoch)
+
+    def _go_on_from(self, drawn: GeneratorStates) -> None:
+        """Have the loader draw what it would have drawn where the states are from."""
+        loader = cast("Any", self._source.batches_of)
+        if not self._has_followed and getattr(loader, "persistent_workers", False):
+            loader._iterator = None  # workers of the first look have had another seed
+        self._has_followed = True
+        drawn.put()
 
     def _feed_epoch(self, epoch: int, items: Items, *, skip: int) -> None:
         """Feed one epoch, or as much of it as anybody wants."""
         position, wanted = 0, True
-        self._epoch, self._asked = epoch, False
+        self._epoch, self._asked, self._left = epoch, False, b""
         with closing(items):
             for item, read in self._gathered(items):
                 begin = min(len(item), max(0, skip - position))
@@ -141,7 +180,7 @@ class _Feeder:
             self._check_length(epoch, position)
         self._tell()
         self._slots = self._numbers = range(0)  # those that are left are for the next epoch
-        send(self._peer, Kind.OVER, first=epoch, second=position)
+        send(self._peer, Kind.OVER, self._left, first=epoch, second=position)
 
     def _gathered(self, items: Items) -> Iterator[tuple[Item, int]]:
         """Items and the nanoseconds that they took; quick stacks that are alike come as one.
@@ -251,12 +290,12 @@ class _Feeder:
                 "takes epochs of any length."
             )
 
-    def _receive(self, kind: Kind) -> Any:
+    def _receive(self, *kinds: Kind) -> Any:
         message = receive(self._peer, TO_CHILD)
         if message is None:
             raise _Gone
-        if message.kind is not kind:
-            raise AssertionError(f"The feeder expected {kind.name}, got {message.kind.name}.")
+        if message.kind not in kinds:
+            raise AssertionError(f"The feeder expected {kinds}, got {message.kind.name}.")
         return message
 
 

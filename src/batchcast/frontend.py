@@ -11,6 +11,7 @@ from time import monotonic
 import numpy as np
 
 from batchcast.admission import check_batches, check_place, check_policy
+from batchcast.drawn_order import DrawnOrders, EpochOrder
 from batchcast.errors import (
     StreamError,
     StreamGarbled,
@@ -19,6 +20,7 @@ from batchcast.errors import (
     StreamVersion,
     as_text,
 )
+from batchcast.generator_states import GeneratorStates
 from batchcast.greetings import Hello, Welcome, whole
 from batchcast.layout import Layout
 from batchcast.messages import GAP, VERSION, Grant, Kind, Message, send, send_json
@@ -57,6 +59,7 @@ class Frontend:
         absent: how many of these were not when it began.
         finished: how many have closed their last epoch.
         layout: of what lies in the arena, as soon as it is known.
+        drawn: orders that hang on what readers draw.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class Frontend:
         self._later: list[tuple[Subscription, int, int]] = []
         self._service: Service | None = None
         self._welcome: Callable[[int, int], Welcome] | None = None
+        self.drawn = DrawnOrders(follows=settings.follows, patience=settings.patience, clock=clock)
         self._arena = -1
 
     @property
@@ -92,9 +96,12 @@ class Frontend:
 
     @property
     def patience(self) -> float | None:
-        """Seconds for which readers that wait go on waiting for others; nothing if none waits."""
+        """Seconds for which readers that wait go on waiting for others; nothing if none waits.
+
+        They wait for others to come, and later to begin an epoch whose order hangs on all.
+        """
         if not self._waiting or self._service is not None:
-            return None
+            return self.drawn.patience
         since = min(visitor.came for visitor in self._waiting.values())
         return max(0.0, since + self._settings.patience - self._clock())
 
@@ -142,6 +149,13 @@ class Frontend:
             if peer in self._dismissed and message.kind in (Kind.WANT, Kind.LEDGER, Kind.SEEK):
                 send(peer, Kind.REFUSED, self._dismissed[peer])
             return
+        if message.kind is Kind.ORDER:
+            self.drawn.told(peer, message)
+        else:
+            self._heed(peer, reader, message)
+
+    def _heed(self, peer: socket.socket, reader: Subscription, message: Message) -> None:
+        """A reader that gives slots back wants something, or leaves."""
         service = self._running()
         slots = message.slots(service.slots.count)
         if message.kind is Kind.BYE:
@@ -185,10 +199,17 @@ class Frontend:
 
     def _forget(self, peer: socket.socket, reader: Subscription) -> None:
         del self.readers[peer]
+        self.drawn.forget(peer)
         self._later = [each for each in self._later if each[0] is not reader]
         if reader.spill is not None:
             reader.spill.close()
         self._kept[peer] = reader.key
+
+    def order_of(self, epoch: int) -> EpochOrder | None:
+        """What decides the order of an epoch, which nobody may want; nothing for now."""
+        if self._running().is_deserted:
+            return EpochOrder(GeneratorStates(), last=False)
+        return self.drawn.of(epoch, [*self.readers.values()])
 
     def epoch_ended(self) -> None:
         """One more epoch has an end, so places beyond it have a number."""
@@ -351,10 +372,10 @@ class Frontend:
         end = self._order.end(reader.epoch)
         if end is None or reader.granted != end:
             raise StreamGarbled("A reader closes an epoch whose end it was granted.")
-        lost = reader.dropped.count
+        lost, left = reader.dropped.count, self.drawn.left_by(reader.epoch)
         expected = self._running().close_epoch(reader)
         self.finished += reader.epoch == self._settings.epochs
-        send_json(reader.peer, Kind.ENDED, {**asdict(expected), "dropped": lost})
+        send_json(reader.peer, Kind.ENDED, {**asdict(expected), "dropped": lost, "left": left})
 
     def _running(self) -> Service:
         assert self._service is not None

@@ -12,6 +12,7 @@ from batchcast.arena import MOST, Columns
 from batchcast.errors import StreamGarbled
 from batchcast.layout import Layout, Leaf
 from batchcast.messages import LARGEST, Message
+from batchcast.settings import Settings
 from batchcast.subscription import POLICIES, STARTS
 
 _LARGEST_FIELD: Final = 1 << 47
@@ -92,6 +93,10 @@ MOST_DRAWS = 1 << 32
 """Numbers that one may draw at most."""
 
 
+OF_SETTINGS = ("epochs", "seed", "batch", "batches", "pinned", "draws", "told")
+"""What whoever begins must know of what a stream was asked for."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Welcome:
     """What a reader, a worker or a feeder is told when it may begin.
@@ -106,6 +111,7 @@ class Welcome:
         batches: of an epoch, where the loader tells.
         pinned: whether the loader pinned its batches.
         draws: numbers that a private loader draws when its first loop begins, and each later one.
+        follows: whether orders hang on what readers draw, who tell when they begin an epoch.
         told: what the attributes of a loader tell.
         epoch: where to begin.
         position: in that epoch.
@@ -121,6 +127,7 @@ class Welcome:
     batches: int | None
     pinned: bool
     draws: tuple[int, int]
+    follows: bool
     told: Mapping[str, int]
     epoch: int
     position: int
@@ -133,6 +140,8 @@ class Welcome:
         whole("seed", self.seed, least=-LARGEST)
         if len(self.draws) != LOOPS:
             raise StreamGarbled("Draws are told of the first loop and of the later ones.")
+        if not isinstance(self.follows, bool):
+            raise StreamGarbled("Whether orders hang on readers is true or false.")
         for value in self.draws:
             whole("draws", value, most=MOST_DRAWS)
         for name, value in self.told.items():
@@ -157,6 +166,17 @@ class Welcome:
         layout = layout_from(told.get("layout"))
         welcome: Welcome = _made(cls, {**told, "layout": layout, "draws": tuple(draws)})
         return welcome
+
+    @classmethod
+    def by(cls, settings: Settings, **known: Any) -> Welcome:
+        """The greeting of a stream.
+
+        Args:
+            settings: of the stream.
+            known: what else it tells.
+        """
+        told = {name: getattr(settings, name) for name in OF_SETTINGS}
+        return cls(**told, **known)
 
     def as_json(self) -> dict[str, object]:
         """The greeting as it travels."""

@@ -47,7 +47,7 @@ class Grant:
     gap: int
 
 
-VERSION = 5
+VERSION = 6
 """Of the protocol: both ends of a stream must speak the same."""
 
 LONGEST = 1 << 17
@@ -95,15 +95,22 @@ class Kind(IntEnum):
     READY = 20  # to the owner: the stream runs; from the zygote: how many threads it has
     FINISHED = 21  # to the owner: every reader has had every epoch
     EXPECT = 22  # owner: so many readers will come
+    ORDER = (
+        23  # reader or feeder begins an epoch; body: a generator's state; the answer: epoch, last
+    )
 
 
-TO_CHILD = frozenset({Kind.LAYOUT, Kind.WELCOME, Kind.TASK, Kind.SLOTS})
-FROM_CHILD = frozenset({Kind.LAYOUT, Kind.REFUSED, Kind.FAILED, Kind.NEED, Kind.OVER, Kind.DONE})
+TO_CHILD = frozenset({Kind.LAYOUT, Kind.WELCOME, Kind.TASK, Kind.SLOTS, Kind.ORDER})
+FROM_CHILD = frozenset(
+    {Kind.LAYOUT, Kind.REFUSED, Kind.FAILED, Kind.NEED, Kind.OVER, Kind.DONE, Kind.ORDER}
+)
 FROM_ZYGOTE = frozenset({Kind.READY, Kind.REFUSED})
 FROM_READER = frozenset(
-    {Kind.HELLO, Kind.WANT, Kind.RELEASE, Kind.SEEK, Kind.LEDGER, Kind.BYE, Kind.STATS}
+    {Kind.HELLO, Kind.WANT, Kind.RELEASE, Kind.SEEK, Kind.LEDGER, Kind.BYE, Kind.STATS, Kind.ORDER}
 )
-TO_READER = frozenset({Kind.WELCOME, Kind.REFUSED, Kind.GRANT, Kind.SEEK, Kind.ENDED, Kind.STATS})
+TO_READER = frozenset(
+    {Kind.WELCOME, Kind.REFUSED, Kind.GRANT, Kind.SEEK, Kind.ENDED, Kind.STATS, Kind.ORDER}
+)
 FROM_OWNER = frozenset({Kind.STATS, Kind.STOP, Kind.EXPECT})
 TO_OWNER = frozenset({Kind.READY, Kind.REFUSED, Kind.FINISHED, Kind.STATS})
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from batchcast.admission import Asked
 from batchcast.batch import Maker, Plain, Single, WholeBatch
+from batchcast.drawn_order import ReaderOrder
 from batchcast.elsewhere import LooksLikeALoader
 from batchcast.errors import (
     LedgerMismatch,
@@ -23,7 +24,7 @@ from batchcast.heap import learn_size_of
 from batchcast.layout import Layout
 from batchcast.ledger import Ledger
 from batchcast.messages import VERSION, Kind
-from batchcast.order import draw_numbers, number_of, seed_of, sow
+from batchcast.order import number_of, seed_of, sow
 from batchcast.packing import size_at
 from batchcast.prefetch_buffer import PrefetchBuffer
 from batchcast.reader_connection import ReaderConnection, lined_up
@@ -35,6 +36,9 @@ together, and asking for every batch alone would cost as much as a light batch."
 
 BOOKED = 4096
 """Samples whose ids are entered into the books at once."""
+
+ON_THE_WAY = (Kind.SEEK, Kind.GRANT, Kind.ORDER)
+"""What may come before the answer to who goes elsewhere, and that answer."""
 
 END = object()
 """What stands for a batch where an epoch has no more: a batch may be anything, `None` too."""
@@ -62,6 +66,7 @@ class Reader(LooksLikeALoader):
         self._loop = 0
         self._sought: tuple[int, int] | None = None
         self._closes = False
+        self._order = ReaderOrder(asked.name, asked.model, state)
         self._line = lined_up(asked, state=state, patience=asked.patience)
         try:
             self._enter(self._line)
@@ -77,24 +82,26 @@ class Reader(LooksLikeALoader):
                 f"'{self._asked.model}' has begun and ended them all. A loop that is left early "
                 "ends its epoch; share(..., epochs=...) says how many there are."
             )
-        self._draw()
+        self._order.begin(self._line, self.epoch)
+        self._order.draw(self._draws[min(self._loop, 1)])
         self._loop += 1
         return _Epoch(self, self._loop)
-
-    def _draw(self) -> None:
-        """Draw what a private loader draws, so that a training draws on as it does over that."""
-        draw_numbers(self._draws[min(self._loop, 1)])
 
     def _begin_loop(self) -> None:
         """End what the loop before has left, or have its only batch come again."""
         if self._sought is not None:
             self._arrive()  # it was interrupted on its way
-        if self.position and not self._next_size():
+        if self.position and self._is_at_end():
             self._close_epoch()  # the loop was left after its last batch
         elif self._given == 1 and self._supply.again is not None:
             self._repeats = True
         elif self._given:
             self._go_to(self.epoch + 1, 0)
+
+    def _is_at_end(self) -> bool:
+        """Whether no batch follows in an epoch that this reader is within."""
+        self._order.begin(self._line, self.epoch)
+        return not self._next_size()
 
     def __len__(self) -> int:
         """Batches of an epoch.
@@ -157,7 +164,9 @@ class Reader(LooksLikeALoader):
         return self._state(self.epoch + 1, 0) if over else self._state(self.epoch, self.position)
 
     def _state(self, epoch: int, position: int) -> dict[str, Any]:
-        return {"version": VERSION, "about": self._about, "epoch": epoch, "position": position}
+        order = self._order.as_state(epoch) if position else {}
+        place = {"epoch": epoch, "position": position}
+        return {"version": VERSION, "about": self._about, **place, **order}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where a saved state was, on a stream of the same data.
@@ -170,6 +179,7 @@ class Reader(LooksLikeALoader):
             raise StreamVersion(
                 f"The saved state is about {state['about']} and this stream serves {self._about}."
             )
+        self._order.resume(state)
         self._go_to(state["epoch"], state["position"])
 
     def _go_to(self, epoch: int, position: int) -> None:
@@ -186,8 +196,11 @@ class Reader(LooksLikeALoader):
         supply = self._supply
         assert self._sought is not None
         try:
-            while (message := self._line.answer(Kind.SEEK, Kind.GRANT)).kind is Kind.GRANT:
-                supply.add(message.slots(self._columns.slots, skips=True))
+            while (message := self._line.answer(*ON_THE_WAY)).kind is not Kind.SEEK:
+                if message.kind is Kind.ORDER:
+                    self._order.heed(message)
+                else:
+                    supply.add(message.slots(self._columns.slots, skips=True))
         except StreamError:
             self._sought = None
             self.close()
@@ -243,6 +256,7 @@ class Reader(LooksLikeALoader):
         """Samples at hand: as many as wanted, or all that the epoch still has."""
         while True:
             try:
+                self._order.hear(self._line)
                 return self._supply.fill(wanted, most=self._most)
             except ProducerLost:
                 if not self._asked.reconnect:
@@ -294,6 +308,7 @@ class Reader(LooksLikeALoader):
                 f"Epoch {self.epoch} of the stream '{self._asked.name}' holds {expected.count} "
                 f"samples for '{self._asked.model}', which got {self._ledger.count}, or others."
             )
+        self._order.ended(str(told.get("left", "")))
         self._begin_at(self.epoch + 1, 0)
 
     # Beginnings.
@@ -316,6 +331,7 @@ class Reader(LooksLikeALoader):
         self._supply = PrefetchBuffer(self._line, self._columns, maker, lends=lends)
         self._most = self._columns.slots // AHEAD_SHARE
         self._begin_at(welcome.epoch, welcome.position)
+        self._order.enter(line)
 
     def _maker(self, layout: Layout, *, pinned: bool) -> Maker:
         asked, guarded = self._asked, self._asked.lend

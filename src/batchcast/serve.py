@@ -32,6 +32,7 @@ class SourceFacts:
         batches: of an epoch, where the loader tells.
         pinned: whether the loader pinned its batches.
         draws: numbers that a private loader draws when its first loop begins, and each later one.
+        hangs: whether its order hangs on PyTorch's generator, as that is then.
         told: what the attributes of a loader tell.
     """
 
@@ -42,6 +43,7 @@ class SourceFacts:
     batches: int | None
     pinned: bool
     draws: tuple[int, int] = (0, 0)
+    hangs: bool = False
     told: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -55,6 +57,7 @@ def facts_of(source: Source) -> SourceFacts:
         batches=source.batches,
         pinned=source.pinned,
         draws=source.draws,
+        hangs=source.hangs,
         told=source.told,
     )
 

@@ -31,6 +31,8 @@ class Settings:
         batches: of an epoch, where the loader tells.
         pinned: whether the loader pinned its batches.
         draws: numbers that a private loader draws when its first loop begins, and each later one.
+        follows: whether a loader's orders hang on what readers draw, as nobody gave a seed.
+        may_follow: whether they would if its samples drew something.
         told: what the attributes of a loader tell.
         nice: added to the niceness of the stream's processes.
     """
@@ -48,6 +50,8 @@ class Settings:
     batches: int | None = None
     pinned: bool = False
     draws: tuple[int, int] = (0, 0)
+    follows: bool = False
+    may_follow: bool = False
     told: Mapping[str, int] = field(default_factory=dict)
     nice: int = 0
 

@@ -51,6 +51,9 @@ class Source:
         slot: bytes of a slot of the arena for batches that are handed on whole.
         draws: numbers of 32 bits that a private loader draws from PyTorch's generator when a loop
             over it begins: the first loop, every later one.
+        hangs: whether the order of a private loader, or what its workers draw, hangs on that
+            generator.
+        reads: whether a loader reads its samples itself, which then draw where it does.
         told: what its attributes tell to who looks at a loader, numbers all.
     """
 
@@ -66,6 +69,8 @@ class Source:
     pinned: bool = False
     slot: int = 1 << 16
     draws: tuple[int, int] = (0, 0)
+    hangs: bool = False
+    reads: bool = False
     told: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -161,6 +166,7 @@ def _iterable(
         pinned=bool(getattr(source, "pin_memory", False)),
         draws=_draws(source),
         told=_told(source),
+        **_hangs(source),
     )
 
 
@@ -197,6 +203,21 @@ def _draws(source: Any) -> tuple[int, int]:
     seeds = SEED if source.generator is None else 0
     keeps = source.num_workers > 0 and source.persistent_workers
     return seeds + orders, (0 if keeps else seeds) + orders
+
+
+def _hangs(source: Any) -> dict[str, bool]:
+    """What of a private loader's samples hangs on what was drawn before a loop.
+
+    A stream of samples without an index may not be there twice, so it is not begun anew.
+    """
+    from torch.utils.data import DataLoader, IterableDataset
+
+    if not isinstance(source, DataLoader) or isinstance(source.dataset, IterableDataset):
+        return {}
+    _, later = _draws(source)
+    seeds = source.num_workers > 0 and source.generator is None
+    orders = later > (SEED if source.generator is None else 0)
+    return {"hangs": seeds or orders, "reads": not source.num_workers}
 
 
 def _drawn_by(sampler: Any) -> int:

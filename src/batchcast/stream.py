@@ -49,7 +49,7 @@ def share(
     workers: int = 1,
     shared: Transform | None = None,
     shuffle: bool | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     epochs: int | None = None,
     readers: int = 1,
     patience: float = PATIENCE,
@@ -62,7 +62,7 @@ def share(
     """Share the samples of a source under a name; returns when the stream can be attached to.
 
     The samples are prepared once, by processes of the stream's own, and every reader gets all of
-    them in the same order. What they are depends on the seed alone: neither on the number of
+    them in the same order. What they are depends on seeds alone: neither on the number of
     workers or readers, nor on who is how fast or dies when.
 
     Args:
@@ -73,7 +73,9 @@ def share(
         shared: what every sample goes through once, for all members; a loader has its own.
         shuffle: whether every epoch has an order of its own; a data set's default is yes, and a
             loader has its own order.
-        seed: that orders and random transforms are drawn from.
+        seed: that orders and random transforms are drawn from; 0 where nothing is given. Then a
+            loader that shuffles has, in each epoch, the order that a loader of their own would give
+            readers that have seeded PyTorch alike and drawn alike.
         epochs: that every reader gets; nothing for as many as they like.
         readers: that must be attached before the first sample is prepared.
         patience: seconds to wait for the rest of them once one is attached; then the stream begins
@@ -98,7 +100,7 @@ def share(
     """
     require_linux(what="share(...)")
     require_torch(what="share(...)")
-    prepared = source_of(source, shared=shared, seed=seed, longest=longest, yields=yields)
+    prepared = source_of(source, shared=shared, seed=seed or 0, longest=longest, yields=yields)
     return serve_source(
         lambda _: packed(Given(prepared), what="What share(...) was given"),
         facts_of(prepared),
@@ -122,7 +124,7 @@ def serve_source(
     name: str,
     workers: int = 1,
     shuffle: bool | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     epochs: int | None = None,
     readers: int = 1,
     patience: float = PATIENCE,
@@ -138,7 +140,8 @@ def serve_source(
         name: of the stream on this machine.
         workers: processes that read and transform a data set.
         shuffle: whether every epoch has an order of its own; only for a data set.
-        seed: that orders and random transforms are drawn from.
+        seed: that orders and random transforms are drawn from; nothing for 0, unless readers of a
+            loader draw its orders.
         epochs: that every reader gets; nothing for as many as they like.
         readers: that must be attached before the first sample is prepared.
         patience: seconds to wait for the rest of them once one is attached.
@@ -161,13 +164,15 @@ def serve_source(
         workers=1 if facts.is_fed else workers,
         epochs=epochs,
         shuffle=shuffles,
-        seed=seed,
+        seed=seed or 0,
         memory=byte_count(memory),
         on_error=on_error,
         batch=facts.batch,
         batches=facts.batches,
         pinned=facts.pinned,
         draws=facts.draws if facts.is_fed else (SEED * (1 + shuffles),) * 2,
+        follows=facts.hangs and seed is None,
+        may_follow=seed is None,
         told=facts.told,
         nice=nice,
     )

@@ -18,7 +18,7 @@ from time import monotonic, sleep
 
 import pytest
 from tests.app.test_main import ENVIRONMENT
-from tests.examples import MORE, slow
+from tests.examples import MORE, TENTH, slow
 
 from foretrain.search.search import search
 from foretrain.step.estimate import estimate
@@ -26,7 +26,6 @@ from foretrain.study.study import study_from
 
 pty = pytest.importorskip("pty", reason="needs a terminal")
 
-TENTH = "TENTH" in os.environ
 MOMENTS = (5 if TENTH else 50) if MORE > 1 else 1
 TIMED = 2 if MORE > 1 else 1
 """Runs that nobody disturbs: their time is when interrupts come."""

@@ -4,13 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.examples import MORE, slow
+from tests.examples import MORE, TENTH, slow
 from tests.needs import needs
 
 needs("torch")
 
 ROOT = Path(__file__).parents[2]
-RUNS = 1 if MORE == 1 else 200  # a program of the CI plays more
+# A program of the CI plays more.
+RUNS = 1 if MORE == 1 else 20 if TENTH else 200
 
 
 def test_no_sample_is_lost_or_doubled_whoever_is_killed_or_stopped():

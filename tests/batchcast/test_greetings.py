@@ -46,6 +46,7 @@ WELCOME = Welcome(
     batch=None,
     batches=None,
     draws=(1, 2),
+    follows=False,
     told={"dataset": 8},
     pinned=False,
     epoch=0,

@@ -136,8 +136,16 @@ def simulate(
 
 def _refuse(study: QueueStudy) -> None:
     """Refuse policies that are not known, and a target that nobody can answer."""
-    for policy in study.policies:
-        named(policy)
+    written = {f"simulation.policies[{place}]": each for place, each in enumerate(study.policies)}
+    written |= {"jobs.policy": study.policy} if study.policy else {}
+    unknown = []
+    for key, policy in written.items():
+        try:
+            named(policy)
+        except InputError as error:
+            unknown.append(f"{key}: {error}")
+    if unknown:
+        raise InputError("\n".join(unknown))
     if study.target is not None:
         answerable(study.fleet)
 

@@ -242,6 +242,10 @@ class _QueueReader:
         """
         if not how.policies:
             self.problems.add("simulation.policies", "is empty. Name one, such as fifo.")
+        if self.document.get("simulation", {}).get("loads") == []:
+            self.problems.add(
+                "simulation.loads", "is empty. Name one, such as 0.8, or leave it out."
+            )
         for place, policy in enumerate(how.policies):
             if ":" in policy:
                 with self.problems.noting(f"simulation.policies[{place}]"):

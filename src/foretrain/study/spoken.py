@@ -247,6 +247,9 @@ def written_study(document: Mapping[str, Any]) -> str:
     for name, section in document.items():
         lines += ["", f"[{name}]", *(f"{key} = {_toml(it)}" for key, it in section.items())]
         lines += COMMENTS.get(name, ())
+        if name == "workload":
+            amount = "100 M samples" if "image" in section else "1 T tokens"
+            lines.append(f'# amount = "{amount}"'.ljust(LINED_UP) + THEN)
     lines += [line for name, more in COMMENTS.items() if name not in document for line in more]
     return "\n".join([*lines, ""])
 
@@ -264,7 +267,6 @@ COMMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "workload": (
         '# precision = "bf16"        # fp32, tf32, fp16, bf16, fp8, mxfp8, nvfp4',
         '# optimizer = "adamw"',
-        '# amount = "1 T tokens"     # then the whole training is predicted too',
     ),
     "cluster": ('# price = "2.50 USD/h"      # of one device; then money is predicted too',),
     "trainer": (
@@ -285,3 +287,8 @@ COMMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
 }
 """What else each section may say."""
+
+LINED_UP: Final = 28
+"""Characters before what a comment says of a key."""
+
+THEN: Final = "# then the whole training is predicted too"

@@ -1,0 +1,289 @@
+"""Orders that scripts draw: a private loader shuffles by what was drawn before its loop begins.
+
+Where a loop over a loader begins, PyTorch's generator decides the order of the epoch and the draws
+of the loader's workers; a loader without workers reads samples that draw from the generators of the
+script. So every reader tells what its generators are like at that moment. Where all tell the same,
+the loader that is shared goes on from there, and each reader gets what a loader of its own would
+have given. Where they differ, no order is that of all: the stream's seed decides, from there on.
+
+What samples drew is told at the end of the epoch, and a generator from which a script itself drew
+nothing meanwhile goes on from there, as it would after a loader of its own.
+
+Only who has seeded PyTorch tells anything: nobody else can expect an order.
+"""
+
+from __future__ import annotations
+
+import base64
+import socket
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from batchcast.errors import OtherOrder, StreamGarbled, StreamVersion
+from batchcast.generator_states import GeneratorStates
+from batchcast.greetings import whole
+from batchcast.messages import Kind, Message, send
+from batchcast.order import draw_numbers
+from batchcast.reader_connection import ReaderConnection
+from batchcast.subscription import Subscription
+
+SEEDED = 1 << 32
+"""Below it lie the seeds that people write. Source: PyTorch begins with 64 random bits."""
+
+OTHER_ORDER = (
+    "'{}' has seeded PyTorch, which decides the order of a DataLoader of its own; the readers of "
+    "the stream '{}' have drawn differently, so share(..., seed=0) decides theirs. Say that, or "
+    "give the DataLoader that is shared generator=torch.Generator().manual_seed(0)."
+)
+OTHER_DRAWS = (
+    "'{}' draws from a generator that samples of its own DataLoader would draw from meanwhile, as "
+    "that has no worker: over the stream '{}' both come to other numbers. Give the DataLoader that "
+    "is shared num_workers=1, or say share(..., seed=0)."
+)
+
+
+def drawn_so_far() -> GeneratorStates:
+    """What the generators are like; nothing where nobody seeded PyTorch's."""
+    import torch
+
+    return GeneratorStates.now() if torch.initial_seed() < SEEDED else GeneratorStates()
+
+
+class EpochOrder(NamedTuple):
+    """What decides the order of an epoch.
+
+    Attributes:
+        states: of the generators that it is drawn from; nothing for the stream's seed.
+        last: whether it is so from here on.
+    """
+
+    states: GeneratorStates
+    last: bool
+
+    def tell(self, peer: socket.socket, epoch: int) -> None:
+        """Tell a reader or a feeder."""
+        send(peer, Kind.ORDER, self.states.as_bytes(), first=epoch, second=self.last)
+
+
+@dataclass(slots=True)
+class _Told:
+    epoch: int
+    states: GeneratorStates
+    at: float
+
+
+class DrawnOrders:
+    """The conductor's side: what readers tell, and what follows from it.
+
+    Attributes:
+        follows: whether orders may hang on what readers draw.
+
+    Args:
+        follows: whether they do at first.
+        patience: seconds to wait for the others once a reader has told.
+        clock: in seconds.
+    """
+
+    def __init__(self, *, follows: bool, patience: float, clock: Callable[[], float]) -> None:
+        self.follows = follows
+        self._patience = patience
+        self._clock = clock
+        self._left: dict[int, str] = {}
+        self._told: dict[socket.socket, _Told] = {}
+        self._decided: dict[int, EpochOrder] = {}
+        self._asked: int | None = None
+
+    def told(self, peer: socket.socket, message: Message) -> None:
+        """A reader begins an epoch.
+
+        Raises:
+            StreamGarbled: what it tells is no state of a generator.
+        """
+        epoch = whole("epoch", message.first)
+        try:
+            states = GeneratorStates.of(message.body)
+        except ValueError as error:
+            raise StreamGarbled(f"A reader tells of its generators, and {error}.") from error
+        self._told[peer] = _Told(epoch, states, self._clock())
+        if (known := self._known(epoch)) is not None:
+            known.tell(peer, epoch)
+
+    def ended(self, epoch: int, body: bytes) -> None:
+        """An epoch is over; its samples left the generators like this, if a loader read them."""
+        if body:
+            self._left[epoch] = base64.b64encode(body).decode()
+
+    def left_by(self, epoch: int) -> str:
+        """What the samples of an epoch left the generators like, as it travels; else nothing."""
+        return self._left.get(epoch, "")
+
+    def forget(self, peer: socket.socket) -> None:
+        """A reader is gone."""
+        self._told.pop(peer, None)
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds for which a feeder waits on for readers; nothing if none waits."""
+        waiting = [each.at for each in self._told.values() if each.epoch == self._asked]
+        return max(0.0, min(waiting) + self._patience - self._clock()) if waiting else None
+
+    def of(self, epoch: int, readers: Sequence[Subscription]) -> EpochOrder | None:
+        """What decides the order of an epoch; nothing while readers have yet to begin it.
+
+        Args:
+            epoch: that a feeder is to begin.
+            readers: that are there.
+        """
+        if (known := self._known(epoch)) is not None:
+            return known
+        self._asked = epoch
+        awaited = [reader.peer for reader in readers if reader.epoch <= epoch]
+        told = {peer: each.states for peer, each in self._told.items() if each.epoch == epoch}
+        if not told or (self.patience != 0 and not told.keys() >= set(awaited)):
+            return None
+        decided = _agreed([*told.values()])
+        self.follows, self._asked = not decided.last, None
+        slowest = min(reader.epoch for reader in readers)
+        self._decided = {at: it for at, it in self._decided.items() if at >= slowest}
+        self._left = {at: it for at, it in self._left.items() if at >= slowest}
+        self._decided[epoch] = decided
+        for peer in told:
+            decided.tell(peer, epoch)
+        return decided
+
+    def _known(self, epoch: int) -> EpochOrder | None:
+        if epoch in self._decided:
+            return self._decided[epoch]
+        return None if self.follows else SEED_DECIDES
+
+
+SEED_DECIDES = EpochOrder(GeneratorStates(), last=True)
+
+
+def _agreed(told: Sequence[GeneratorStates]) -> EpochOrder:
+    """What readers tell, where they tell the same of PyTorch's generator; of others likewise."""
+    first, *_ = told
+    if not first.torch or any(each.torch != first.torch for each in told):
+        return SEED_DECIDES
+    same = (parts[0] if len(set(parts)) == 1 else b"" for parts in zip(*told, strict=True))
+    return EpochOrder(GeneratorStates(*same), last=False)
+
+
+class ReaderOrder:
+    """A reader's side: what it tells, and what the order of its epoch is drawn from.
+
+    Attributes:
+        states: that the epoch's order is drawn from; nothing for the stream's seed.
+
+    Args:
+        stream: its name.
+        model: the reader's.
+        saved: state of a reader, within an epoch of which it goes on; nothing for a beginning.
+    """
+
+    def __init__(self, stream: str, model: str, saved: Mapping[str, Any] | None) -> None:
+        self.states = self._own = GeneratorStates()
+        self._names = model, stream
+        self._follows = self._hears = self._gave_up = self._warned = False
+        self._epoch = -1
+        self._begun: list[GeneratorStates] = []
+        self.resume(saved)
+
+    def resume(self, saved: Mapping[str, Any] | None) -> None:
+        """The epoch that a saved state is within goes on in the order that it had."""
+        self._epoch, self._saved = -1, None
+        if saved is not None and saved["position"] > 0:
+            self._saved = GeneratorStates.of(base64.b64decode(saved.get("order", "")))
+
+    def as_state(self, epoch: int) -> dict[str, str]:
+        """What a saved state needs to go on within this epoch."""
+        if not any(self.states) or epoch != self._epoch:
+            return {}
+        return {"order": base64.b64encode(self.states.as_bytes()).decode()}
+
+    def enter(self, line: ReaderConnection) -> None:
+        """A stream lets this reader in; another one than before, where it was in an epoch."""
+        self._follows = line.welcome.follows
+        if self._epoch >= 0:
+            self._tell(line, self._own if self._hears else self.states)
+
+    def begin(self, line: ReaderConnection, epoch: int) -> None:
+        """A loop begins; the second one of an epoch goes on with it.
+
+        Raises:
+            StreamVersion: the stream's order is another than it was where a state was saved.
+        """
+        if epoch == self._epoch:
+            return
+        self._epoch, self.states, self._begun = epoch, GeneratorStates(), []
+        self._own = GeneratorStates() if self._gave_up else drawn_so_far()
+        self._tell(line, self._own if self._saved is None else self._saved)
+        if self._saved and any(self._saved) and not self._follows:
+            raise self._cannot_resume()
+
+    def _tell(self, line: ReaderConnection, states: GeneratorStates) -> None:
+        self._hears = self._follows
+        if self._follows:
+            line.say(Kind.ORDER, states.as_bytes(), first=self._epoch)
+
+    def draw(self, count: int) -> None:
+        """Draw what a private loader draws, so that a training draws on as it does over that."""
+        draw_numbers(count)
+        if self._follows:
+            self._begun.append(GeneratorStates.now())
+
+    def hear(self, line: ReaderConnection) -> None:
+        """Wait until it is known what decides the order of the epoch.
+
+        Raises:
+            StreamVersion: it is not what decided where the reader's state was saved.
+        """
+        if self._hears:
+            self.heed(line.answer(Kind.ORDER))
+
+    def heed(self, message: Message) -> None:
+        """It is known.
+
+        Raises:
+            StreamVersion: it is not what decided where the reader's state was saved.
+        """
+        self._hears, self.states = False, GeneratorStates.of(message.body)
+        if message.second:
+            self._follows, self._gave_up = False, True
+        saved, self._saved = self._saved, None
+        if saved is not None:
+            if saved != self.states:
+                raise self._cannot_resume()
+        elif self._own.torch != self.states.torch:
+            self._warn(OTHER_ORDER)
+
+    def ended(self, left: str) -> None:
+        """An epoch is over, whose samples left the generators like this.
+
+        Those go on from there from which this script has drawn nothing meanwhile.
+        """
+        if not left or len(self._begun) != 1 or self._own.torch != self.states.torch:
+            return
+        ends, now = GeneratorStates.of(base64.b64decode(left)), GeneratorStates.now()
+        [begun] = self._begun
+        each = [*zip(ends, now, begun, self.states, strict=True)]
+        GeneratorStates(
+            *(end if here == before and told else b"" for end, here, before, told in each)
+        ).put()
+        if any(here != before != end and told for end, here, before, told in each):
+            self._warn(OTHER_DRAWS)
+
+    def _warn(self, text: str) -> None:
+        if not self._warned and any(self._own):
+            warnings.warn(text.format(*self._names), OtherOrder, stacklevel=7)
+            self._warned = True
+
+    def _cannot_resume(self) -> StreamVersion:
+        model, stream = self._names
+        return StreamVersion(
+            f"The saved state of '{model}' is within an epoch whose order the script's own seed of "
+            f"PyTorch decided, and the stream '{stream}' has another one. Resume all of its "
+            "readers together, each from its saved state."
+        )
