@@ -10,6 +10,7 @@ import json
 import os
 import socket
 from collections import deque
+from dataclasses import replace
 from time import monotonic
 
 import numpy as np
@@ -176,13 +177,13 @@ class Conductor:
             send(child.peer, Kind.LAYOUT)
 
     def _welcome_child(self, child: Child) -> None:
-        welcome = self._welcome(*self._restart_place())
+        """A feeder begins after what is prepared."""
+        place = self._frontend.first_place() if self._service is None else self._published()
+        welcome = replace(self._welcome(*place), epochs=self._order.most)
         send_json(child.peer, Kind.WELCOME, welcome.as_json(), descriptors=[self._arena])
 
-    def _restart_place(self) -> tuple[int, int]:
-        """Where a feeder begins: after what is prepared."""
-        if self._service is None:
-            return self._frontend.first_place()
+    def _published(self) -> tuple[int, int]:
+        assert self._service is not None
         return self._order.place(self._service.window.published)
 
     def _assign(self, child: Child, task: Task) -> None:
@@ -384,6 +385,8 @@ class Conductor:
             send(peer, Kind.STATS, json.dumps(self._stats()).encode())
         else:
             self._frontend.hear(peer, message)
+            if message.kind is Kind.LOOKED and not self._pool.children and not self._is_all_fed():
+                self._start_child()  # the feeder had done everything, and somebody takes more
 
     def _hear_owner(self, owner: socket.socket) -> None:
         if (message := receive(owner, FROM_OWNER)) is None or message.kind is Kind.STOP:

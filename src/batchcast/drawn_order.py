@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from batchcast.elsewhere import wants_epoch
 from batchcast.errors import OtherOrder, StreamGarbled, StreamVersion
 from batchcast.generator_states import GeneratorStates
 from batchcast.greetings import whole
@@ -51,26 +52,34 @@ def drawn_so_far() -> GeneratorStates:
     return GeneratorStates.now() if torch.initial_seed() < SEEDED else GeneratorStates()
 
 
+LAST, FIRST = 1, 2
+"""Flags of an order."""
+
+
 class EpochOrder(NamedTuple):
     """What decides the order of an epoch.
 
     Attributes:
         states: of the generators that it is drawn from; nothing for the stream's seed.
         last: whether it is so from here on.
+        first: whether a loader of a reader's own would be gone through for the first time.
     """
 
     states: GeneratorStates
     last: bool
+    first: bool = False
 
     def tell(self, peer: socket.socket, epoch: int) -> None:
         """Tell a reader or a feeder."""
-        send(peer, Kind.ORDER, self.states.as_bytes(), first=epoch, second=self.last)
+        flags = LAST * self.last | FIRST * self.first
+        send(peer, Kind.ORDER, self.states.as_bytes(), first=epoch, second=flags)
 
 
 @dataclass(slots=True)
 class _Told:
     epoch: int
     states: GeneratorStates
+    first: bool
     at: float
 
 
@@ -106,7 +115,7 @@ class DrawnOrders:
             states = GeneratorStates.of(message.body)
         except ValueError as error:
             raise StreamGarbled(f"A reader tells of its generators, and {error}.") from error
-        self._told[peer] = _Told(epoch, states, self._clock())
+        self._told[peer] = _Told(epoch, states, bool(message.second), self._clock())
         if (known := self._known(epoch)) is not None:
             known.tell(peer, epoch)
 
@@ -140,7 +149,7 @@ class DrawnOrders:
             return known
         self._asked = epoch
         awaited = [reader.peer for reader in readers if reader.epoch <= epoch]
-        told = {peer: each.states for peer, each in self._told.items() if each.epoch == epoch}
+        told = {peer: each for peer, each in self._told.items() if each.epoch == epoch}
         if not told or (self.patience != 0 and not told.keys() >= set(awaited)):
             return None
         decided = _agreed([*told.values()])
@@ -162,13 +171,13 @@ class DrawnOrders:
 SEED_DECIDES = EpochOrder(GeneratorStates(), last=True)
 
 
-def _agreed(told: Sequence[GeneratorStates]) -> EpochOrder:
+def _agreed(told: Sequence[_Told]) -> EpochOrder:
     """What readers tell, where they tell the same of PyTorch's generator; of others likewise."""
-    first, *_ = told
-    if not first.torch or any(each.torch != first.torch for each in told):
+    each = zip(*(one.states for one in told), strict=True)
+    same = GeneratorStates(*(parts[0] if len(set(parts)) == 1 else b"" for parts in each))
+    if not same.torch:
         return SEED_DECIDES
-    same = (parts[0] if len(set(parts)) == 1 else b"" for parts in zip(*told, strict=True))
-    return EpochOrder(GeneratorStates(*same), last=False)
+    return EpochOrder(same, last=False, first=any(one.first for one in told))
 
 
 class ReaderOrder:
@@ -176,6 +185,7 @@ class ReaderOrder:
 
     Attributes:
         states: that the epoch's order is drawn from; nothing for the stream's seed.
+        looks: epochs of which only the first batch was taken, as no order came again.
 
     Args:
         stream: its name.
@@ -187,25 +197,29 @@ class ReaderOrder:
         self.states = self._own = GeneratorStates()
         self._names = model, stream
         self._follows = self._hears = self._gave_up = self._warned = False
-        self._epoch = -1
+        self._epoch, self._loops = -1, 0
         self._begun: list[GeneratorStates] = []
         self.resume(saved)
 
     def resume(self, saved: Mapping[str, Any] | None) -> None:
         """The epoch that a saved state is within goes on in the order that it had."""
         self._epoch, self._saved = -1, None
+        self.looks = 0 if saved is None else saved.get("looks", 0)
         if saved is not None and saved["position"] > 0:
             self._saved = GeneratorStates.of(base64.b64decode(saved.get("order", "")))
 
-    def as_state(self, epoch: int) -> dict[str, str]:
-        """What a saved state needs to go on within this epoch."""
-        if not any(self.states) or epoch != self._epoch:
-            return {}
-        return {"order": base64.b64encode(self.states.as_bytes()).decode()}
+    def as_state(self, epoch: int, position: int) -> dict[str, Any]:
+        """What a saved state needs besides its place."""
+        found: dict[str, Any] = {"looks": self.looks} if self.looks else {}
+        if position and any(self.states) and epoch == self._epoch:
+            found["order"] = base64.b64encode(self.states.as_bytes()).decode()
+        return found
 
     def enter(self, line: ReaderConnection) -> None:
         """A stream lets this reader in; another one than before, where it was in an epoch."""
         self._follows = line.welcome.follows
+        told = line.welcome.told.items()
+        self._counted = any(wanted for name, wanted in told if name.endswith(wants_epoch("")))
         if self._epoch >= 0:
             self._tell(line, self._own if self._hears else self.states)
 
@@ -226,11 +240,23 @@ class ReaderOrder:
     def _tell(self, line: ReaderConnection, states: GeneratorStates) -> None:
         self._hears = self._follows
         if self._follows:
-            line.say(Kind.ORDER, states.as_bytes(), first=self._epoch)
+            line.say(Kind.ORDER, states.as_bytes(), first=self._epoch, second=not self._loops)
+
+    def looked(self, line: ReaderConnection) -> bool:
+        """Whether the next loop has another order than the first batch that was looked at.
+
+        Where parts of a loader are told of epochs, these go on in their own numbers.
+        """
+        if self._counted or not any(self.states):
+            return False
+        self.looks += 1
+        line.say(Kind.LOOKED)
+        return True
 
     def draw(self, count: int) -> None:
         """Draw what a private loader draws, so that a training draws on as it does over that."""
         draw_numbers(count)
+        self._loops += 1
         if self._follows:
             self._begun.append(GeneratorStates.now())
 
@@ -250,7 +276,7 @@ class ReaderOrder:
             StreamVersion: it is not what decided where the reader's state was saved.
         """
         self._hears, self.states = False, GeneratorStates.of(message.body)
-        if message.second:
+        if message.second & LAST:
             self._follows, self._gave_up = False, True
         saved, self._saved = self._saved, None
         if saved is not None:

@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from batchcast.arena import Columns
+from batchcast.drawn_order import FIRST, LAST
 from batchcast.errors import LengthChanged, SampleFailed, StreamError, as_text
 from batchcast.generator_states import GeneratorStates
 from batchcast.greetings import Welcome, arena_of
@@ -93,7 +94,7 @@ class _Feeder:
         self._cpu = thread_time_ns()
         self._slots = self._numbers = range(0)
         self._run = self._epoch = 0
-        self._asked = self._follows = self._has_followed = False
+        self._asked = self._follows = False
         self._untold, self._left = _Untold(), b""
         self._may_hold = _never_waits_for_readers(source.batches_of)
 
@@ -132,7 +133,9 @@ class _Feeder:
         send(self._peer, Kind.ORDER, first=epoch)
         while (message := self._receive(Kind.ORDER, Kind.SLOTS)).kind is Kind.SLOTS:
             pass  # they were asked for in the epoch before, and taken back
-        self._follows = not message.second
+        self._follows = not message.second & LAST
+        if message.second & FIRST and getattr(self._source.batches_of, "persistent_workers", False):
+            cast("Any", self._source.batches_of)._iterator = None  # its workers had another seed
         return GeneratorStates.of(message.body)
 
     def _raw(self, epoch: int, drawn: GeneratorStates | None = None) -> Iterator[Any]:
@@ -150,20 +153,12 @@ class _Feeder:
                 part.set_epoch(epoch)
         assert loader is not None
         if drawn and any(drawn):
-            self._go_on_from(drawn)
+            drawn.put()
             yield from loader
             self._left = GeneratorStates.now().as_bytes() if self._source.reads else b""
         else:
             yield from loader
         self._own.ended(epoch)
-
-    def _go_on_from(self, drawn: GeneratorStates) -> None:
-        """Have the loader draw what it would have drawn where the states are from."""
-        loader = cast("Any", self._source.batches_of)
-        if not self._has_followed and getattr(loader, "persistent_workers", False):
-            loader._iterator = None  # workers of the first look have had another seed
-        self._has_followed = True
-        drawn.put()
 
     def _feed_epoch(self, epoch: int, items: Items, *, skip: int) -> None:
         """Feed one epoch, or as much of it as anybody wants."""

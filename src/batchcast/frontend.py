@@ -108,7 +108,7 @@ class Frontend:
     @property
     def have_had_all(self) -> bool:
         """Whether every reader that is there has had all epochs."""
-        return all(reader.epoch == self._settings.epochs for reader in self.readers.values())
+        return all(reader.has_had(self._order.epochs) for reader in self.readers.values())
 
     def together(self) -> int:
         """The number that all waiting readers' batches divide."""
@@ -151,6 +151,9 @@ class Frontend:
             return
         if message.kind is Kind.ORDER:
             self.drawn.told(peer, message)
+        elif message.kind is Kind.LOOKED:
+            reader.looks += 1
+            self._order.looks = max(self._order.looks, reader.looks)
         else:
             self._heed(peer, reader, message)
 
@@ -288,6 +291,7 @@ class Frontend:
             peer=peer,
             batch=hello.batch or self._settings.batch or 1,
             policy=hello.policy,
+            looks=hello.looks,
         )
         self.came += 1
         if reader.policy == "spill":
@@ -321,11 +325,13 @@ class Frontend:
         assert self._welcome is not None
         self._check(visitor.hello)
         place = visitor.place or self._place(visitor.hello.start)
-        if self._settings.epochs is not None and place[0] >= self._settings.epochs:
+        epochs, looks = self._order.epochs, visitor.reader.looks
+        if epochs is not None and place[0] >= epochs + looks:
             raise StreamOver(
-                f"The stream '{self._settings.name}' has {self._settings.epochs} epochs and this "
+                f"The stream '{self._settings.name}' has {epochs} epochs and this "
                 "reader would begin after them."
             )
+        self._order.looks = max(self._order.looks, looks)
         self._put(visitor.reader, place)
         self.readers[peer] = visitor.reader
         send_json(peer, Kind.WELCOME, self._welcome(*place).as_json(), descriptors=[self._arena])
@@ -374,7 +380,7 @@ class Frontend:
             raise StreamGarbled("A reader closes an epoch whose end it was granted.")
         lost, left = reader.dropped.count, self.drawn.left_by(reader.epoch)
         expected = self._running().close_epoch(reader)
-        self.finished += reader.epoch == self._settings.epochs
+        self.finished += reader.has_had(self._order.epochs)
         send_json(reader.peer, Kind.ENDED, {**asdict(expected), "dropped": lost, "left": left})
 
     def _running(self) -> Service:

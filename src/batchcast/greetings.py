@@ -39,6 +39,7 @@ class Hello:
         spill: bytes on disk, for the policy of that name.
         about: what its saved state is about; nothing without one.
         place: epoch and position of its saved state; nothing without one.
+        looks: epochs before that of which it only looked at the first batch.
     """
 
     version: int
@@ -50,9 +51,11 @@ class Hello:
     spill: int
     about: dict[str, object] | None
     place: tuple[int, int] | None
+    looks: int = 0
 
     def __post_init__(self) -> None:
         whole("version", self.version)
+        whole("looks", self.looks)
         whole("batch", 1 if self.batch is None else self.batch, least=1)
         whole("spill", self.spill)
         if len(self.model) > LONGEST_MODEL:

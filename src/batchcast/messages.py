@@ -95,9 +95,8 @@ class Kind(IntEnum):
     READY = 20  # to the owner: the stream runs; from the zygote: how many threads it has
     FINISHED = 21  # to the owner: every reader has had every epoch
     EXPECT = 22  # owner: so many readers will come
-    ORDER = (
-        23  # reader or feeder begins an epoch; body: a generator's state; the answer: epoch, last
-    )
+    ORDER = 23  # epoch; body: a reader's generators; to a feeder or reader: those it hangs on, last
+    LOOKED = 24  # reader: it took no more of its epoch than a look at the first batch
 
 
 TO_CHILD = frozenset({Kind.LAYOUT, Kind.WELCOME, Kind.TASK, Kind.SLOTS, Kind.ORDER})
@@ -106,7 +105,17 @@ FROM_CHILD = frozenset(
 )
 FROM_ZYGOTE = frozenset({Kind.READY, Kind.REFUSED})
 FROM_READER = frozenset(
-    {Kind.HELLO, Kind.WANT, Kind.RELEASE, Kind.SEEK, Kind.LEDGER, Kind.BYE, Kind.STATS, Kind.ORDER}
+    {
+        Kind.HELLO,
+        Kind.WANT,
+        Kind.RELEASE,
+        Kind.SEEK,
+        Kind.LEDGER,
+        Kind.BYE,
+        Kind.STATS,
+        Kind.ORDER,
+        Kind.LOOKED,
+    }
 )
 TO_READER = frozenset(
     {Kind.WELCOME, Kind.REFUSED, Kind.GRANT, Kind.SEEK, Kind.ENDED, Kind.STATS, Kind.ORDER}

@@ -158,14 +158,21 @@ class Order:
         epochs: how many there are; nothing means that they go on for ever.
         shuffle: whether every epoch has an order of its own.
         seed: that the orders are drawn from.
+        looks: epochs more, of which some reader only looked at the first batch.
     """
 
     samples: int | None
     epochs: int | None
     shuffle: bool
     seed: int
+    looks: int = 0
     _first: int = 0
     _ends: list[int] = field(default_factory=list)
+
+    @property
+    def most(self) -> int | None:
+        """Epochs that a reader may begin; nothing for as many as it likes."""
+        return None if self.epochs is None else self.epochs + self.looks
 
     @property
     def is_fed(self) -> bool:
@@ -191,7 +198,7 @@ class Order:
 
     def last(self) -> int | None:
         """The sequence number after the last sample of all, if it is known yet."""
-        return None if self.epochs is None else self.end(self.epochs - 1)
+        return None if self.most is None else self.end(self.most - 1)
 
     def begin(self, epoch: int) -> None:
         """A source without a length begins with this epoch; those before it are gone."""

@@ -76,7 +76,7 @@ class Reader(LooksLikeALoader):
 
     def __iter__(self) -> Iterator[Any]:
         self._begin_loop()
-        if self._epochs is not None and self.epoch >= self._epochs:
+        if self._epochs is not None and self.epoch >= self._epochs + self._order.looks:
             raise StreamOver(
                 f"The stream '{self._asked.name}' has {self._epochs} epochs and "
                 f"'{self._asked.model}' has begun and ended them all. A loop that is left early "
@@ -93,10 +93,14 @@ class Reader(LooksLikeALoader):
             self._arrive()  # it was interrupted on its way
         if self.position and self._is_at_end():
             self._close_epoch()  # the loop was left after its last batch
-        elif self._given == 1 and self._supply.again is not None:
+        elif self._has_looked() and not self._order.looked(self._line):
             self._repeats = True
         elif self._given:
             self._go_to(self.epoch + 1, 0)
+
+    def _has_looked(self) -> bool:
+        """Whether only a first batch was taken, which comes again if the order does."""
+        return self._given == 1 and self._supply.again is not None
 
     def _is_at_end(self) -> bool:
         """Whether no batch follows in an epoch that this reader is within."""
@@ -120,8 +124,7 @@ class Reader(LooksLikeALoader):
 
     def _comes(self) -> int:
         """The epoch that the next loop gives."""
-        peeked = self._given == 1 and self._supply.again is not None
-        return self.epoch + int(self._given > 0 and not peeked)
+        return self.epoch + int(self._given > 0 and not self._has_looked())
 
     def __enter__(self) -> Reader:
         return self
@@ -164,8 +167,8 @@ class Reader(LooksLikeALoader):
         return self._state(self.epoch + 1, 0) if over else self._state(self.epoch, self.position)
 
     def _state(self, epoch: int, position: int) -> dict[str, Any]:
-        order = self._order.as_state(epoch) if position else {}
         place = {"epoch": epoch, "position": position}
+        order = self._order.as_state(epoch, position)
         return {"version": VERSION, "about": self._about, **place, **order}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -42,6 +42,7 @@ class ReaderConnection:
             spill=asked.spill,
             about=state["about"] if state else None,
             place=(state["epoch"], state["position"]) if state else None,
+            looks=state.get("looks", 0) if state else 0,
         )
         send_json(self._peer, Kind.HELLO, hello.as_json())
         try:

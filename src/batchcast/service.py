@@ -121,7 +121,7 @@ class Service:
         reading = (
             reader.epoch
             for reader in self.readers.values()
-            if reader.granted <= head and reader.epoch != epochs
+            if reader.granted <= head and not reader.has_had(epochs)
         )
         return max(reading, default=self._left_in)
 

@@ -57,6 +57,7 @@ class Subscription:
         waited: seconds that it has waited.
         spill: its samples on disk.
         detached: how often it fell off the live window.
+        looks: epochs of which it only looked at the first batch.
         failure: why it cannot go on, though the others can; nothing while it can.
     """
 
@@ -79,7 +80,12 @@ class Subscription:
     waited: float = 0.0
     spill: Spill | None = None
     detached: int = 0
+    looks: int = 0
     failure: StreamError | None = None
+
+    def has_had(self, epochs: int | None) -> bool:
+        """Whether it has had so many epochs, beside those that it only looked at."""
+        return epochs is not None and self.epoch == epochs + self.looks
 
     @property
     def prepared_to(self) -> int:
