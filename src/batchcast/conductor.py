@@ -178,13 +178,9 @@ class Conductor:
 
     def _welcome_child(self, child: Child) -> None:
         """A feeder begins after what is prepared."""
-        place = self._frontend.first_place() if self._service is None else self._published()
+        place = self._service.frontier if self._service else self._frontend.first_place()
         welcome = replace(self._welcome(*place), epochs=self._order.most)
         send_json(child.peer, Kind.WELCOME, welcome.as_json(), descriptors=[self._arena])
-
-    def _published(self) -> tuple[int, int]:
-        assert self._service is not None
-        return self._order.place(self._service.window.published)
 
     def _assign(self, child: Child, task: Task) -> None:
         child.tasks.append(task)

@@ -52,8 +52,8 @@ def drawn_so_far() -> GeneratorStates:
     return GeneratorStates.now() if torch.initial_seed() < SEEDED else GeneratorStates()
 
 
-LAST, FIRST = 1, 2
-"""Flags of an order."""
+LAST, FIRST, FIXED = 1, 2, 4
+"""Flags: it is so from here on; a loop over a new loader begins; an epoch has begun like this."""
 
 
 class EpochOrder(NamedTuple):
@@ -76,10 +76,10 @@ class EpochOrder(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Told:
+class _Telling:
     epoch: int
     states: GeneratorStates
-    first: bool
+    flags: int
     at: float
 
 
@@ -100,7 +100,7 @@ class DrawnOrders:
         self._patience = patience
         self._clock = clock
         self._left: dict[int, str] = {}
-        self._told: dict[socket.socket, _Told] = {}
+        self._told: dict[socket.socket, _Telling] = {}
         self._decided: dict[int, EpochOrder] = {}
         self._asked: int | None = None
 
@@ -115,7 +115,7 @@ class DrawnOrders:
             states = GeneratorStates.of(message.body)
         except ValueError as error:
             raise StreamGarbled(f"A reader tells of its generators, and {error}.") from error
-        self._told[peer] = _Told(epoch, states, bool(message.second), self._clock())
+        self._told[peer] = _Telling(epoch, states, message.second, self._clock())
         if (known := self._known(epoch)) is not None:
             known.tell(peer, epoch)
 
@@ -171,13 +171,17 @@ class DrawnOrders:
 SEED_DECIDES = EpochOrder(GeneratorStates(), last=True)
 
 
-def _agreed(told: Sequence[_Told]) -> EpochOrder:
-    """What readers tell, where they tell the same of PyTorch's generator; of others likewise."""
+def _agreed(told: Sequence[_Telling]) -> EpochOrder:
+    """What readers tell, where they tell the same of PyTorch's generator; of others likewise.
+
+    Who is within the epoch cannot have it otherwise, so it is as they say where somebody is.
+    """
+    told = [one for one in told if one.flags & FIXED] or told
     each = zip(*(one.states for one in told), strict=True)
     same = GeneratorStates(*(parts[0] if len(set(parts)) == 1 else b"" for parts in each))
     if not same.torch:
         return SEED_DECIDES
-    return EpochOrder(same, last=False, first=any(one.first for one in told))
+    return EpochOrder(same, last=False, first=any(one.flags & FIRST for one in told))
 
 
 class ReaderOrder:
@@ -221,7 +225,8 @@ class ReaderOrder:
         told = line.welcome.told.items()
         self._counted = any(wanted for name, wanted in told if name.endswith(wants_epoch("")))
         if self._epoch >= 0:
-            self._tell(line, self._own if self._hears else self.states)
+            known = not self._hears
+            self._tell(line, self.states if known else self._own, fixed=known)
 
     def begin(self, line: ReaderConnection, epoch: int) -> None:
         """A loop begins; the second one of an epoch goes on with it.
@@ -233,14 +238,16 @@ class ReaderOrder:
             return
         self._epoch, self.states, self._begun = epoch, GeneratorStates(), []
         self._own = GeneratorStates() if self._gave_up else drawn_so_far()
-        self._tell(line, self._own if self._saved is None else self._saved)
+        within = self._saved is not None
+        self._tell(line, self._saved or GeneratorStates() if within else self._own, fixed=within)
         if self._saved and any(self._saved) and not self._follows:
             raise self._cannot_resume()
 
-    def _tell(self, line: ReaderConnection, states: GeneratorStates) -> None:
+    def _tell(self, line: ReaderConnection, states: GeneratorStates, *, fixed: bool) -> None:
         self._hears = self._follows
         if self._follows:
-            line.say(Kind.ORDER, states.as_bytes(), first=self._epoch, second=not self._loops)
+            flags = FIRST * (not self._loops) | FIXED * fixed
+            line.say(Kind.ORDER, states.as_bytes(), first=self._epoch, second=flags)
 
     def looked(self, line: ReaderConnection) -> bool:
         """Whether the next loop has another order than the first batch that was looked at.

@@ -364,7 +364,7 @@ class Frontend:
             return epoch, 0
         if start == "next":
             return epoch + 1, 0
-        return self._order.place(service.window.published)
+        return service.frontier
 
     def _seek(self, reader: Subscription, place: tuple[int, int]) -> None:
         try:

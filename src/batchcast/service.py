@@ -115,6 +115,11 @@ class Service:
         )
         return expected
 
+    @property
+    def frontier(self) -> tuple[int, int]:
+        """The epoch and position after all that is prepared."""
+        return self.order.place(self.window.published)
+
     def current_epoch(self) -> int:
         """The epoch of the reader that is farthest and still reads, or was when it left."""
         head, epochs = self.window.published, self.order.epochs

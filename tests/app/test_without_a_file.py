@@ -172,6 +172,15 @@ def test_init_writes_a_study_that_search_takes(foretrain, tmp_path, monkeypatch)
     assert "is there already" in again.err
 
 
+@pytest.mark.parametrize(("model", "size"), [("resnet-50", ("--image", 224)), ("llama-3-8b", ())])
+def test_what_init_writes_as_comments_reads_too(foretrain, tmp_path, monkeypatch, model, size):
+    monkeypatch.chdir(tmp_path)
+    assert foretrain("init", "--model", model, *size, "--on", "2xdgx-a100").code == 0
+    path = tmp_path / "study.toml"
+    path.write_text(path.read_text("utf-8").replace("# amount", "amount"), "utf-8")
+    assert read_study(path).workload.samples > 0
+
+
 def test_init_writes_nothing_that_does_not_read(foretrain, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert foretrain("init", "--model", "nonsense").code == 1

@@ -24,7 +24,7 @@ FURTHER = {
 }
 """Packages that a script needs beyond PyTorch and Pillow; it is skipped where one is missing."""
 
-SEVERAL = ("samplers", "kinds", "loops")
+SEVERAL = ("samplers", "kinds", "loops", "seeded")
 """Scripts that `members.py` runs, each with many loaders at once."""
 
 MEMBERS = ("image_folder", "iterable", "nested", "mixup", *FURTHER)

@@ -137,9 +137,12 @@ def test_a_target_that_no_number_of_nodes_keeps_is_said_to_be_so():
     assert any("does not keep" in text for text in answer.findings)
 
 
-def test_an_unknown_policy_is_told_with_those_known():
-    with pytest.raises(InputError, match=r"unknown policy 'fif'\. Did you mean 'fifo'"):
-        simulate(study(policies=("fif",)))
+def test_unknown_policies_are_told_at_once_with_their_keys_and_those_known():
+    with pytest.raises(InputError) as told:
+        simulate(study(policies=("fif", "fifo", "lass")))
+    first, second = str(told.value).splitlines()
+    assert first.startswith("simulation.policies[0]: unknown policy 'fif'. Did you mean 'fifo'")
+    assert second.startswith("simulation.policies[2]: unknown policy 'lass'. Did you mean 'las'")
 
 
 def test_jobs_larger_than_the_fleet_are_told_by_name():

@@ -72,6 +72,7 @@ class Plan:
         loader_batch: samples of a batch of the loader.
         parts: the readers.
         faults: in the order of time.
+        drawn: whether readers seed PyTorch, and the order of a loader is what they draw.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Plan:
     loader_batch: int
     parts: tuple[Part, ...]
     faults: tuple[Fault, ...]
+    drawn: bool
 
 
 def draw(seed: int, *, name: str) -> Plan:
@@ -106,6 +108,7 @@ def draw(seed: int, *, name: str) -> Plan:
         loader_batch=random.choice([1, 10, 32]),
         parts=tuple(_part(random, batch, fed=fed, index=n) for n, batch in enumerate(batches)),
         faults=_faults(random),
+        drawn=fed and random.random() < 0.5,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import warnings
 from collections import deque
 from pathlib import Path
 from random import Random
@@ -13,7 +14,14 @@ from typing import Any
 from validation.faults.plan import Part, Plan
 
 from batchcast.attachment import attach
-from batchcast.errors import ProducerLost, StreamError, StreamNotFound, StreamOver, StreamTaken
+from batchcast.errors import (
+    OtherOrder,
+    ProducerLost,
+    StreamError,
+    StreamNotFound,
+    StreamOver,
+    StreamTaken,
+)
 from batchcast.reader import Reader
 from batchcast.stream import Stream, share
 
@@ -83,7 +91,7 @@ def _shared(plan: Plan, readers: int) -> Stream:
                 _source(plan),
                 name=plan.name,
                 workers=max(1, plan.workers),
-                seed=plan.seed,
+                seed=None if plan.drawn else plan.seed,
                 epochs=plan.epochs,
                 readers=readers,
                 memory=40_960 + plan.slots * (WIDTH * 4 + 24),
@@ -106,6 +114,8 @@ def _source(plan: Plan) -> object:
 def take_part(plan: Plan, part: Part, path: Path) -> None:
     """Read every epoch from where the log ends; each batch is logged with the place after it."""
     random = Random(plan.seed ^ os.getpid())
+    if plan.drawn:
+        _seed(plan.seed)
     while True:
         try:
             with _attached(plan, part, path) as loader:
@@ -121,6 +131,14 @@ def take_part(plan: Plan, part: Part, path: Path) -> None:
         except StreamError as error:
             log(events_of(path), event="refused", error=f"{type(error).__name__}: {error}")
             return
+
+
+def _seed(seed: int) -> None:
+    """As a script does at its beginning; one that was killed and comes again draws otherwise."""
+    import torch
+
+    torch.manual_seed(seed)
+    warnings.simplefilter("ignore", OtherOrder)
 
 
 def _attached(plan: Plan, part: Part, path: Path) -> Reader:
