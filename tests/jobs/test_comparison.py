@@ -62,7 +62,7 @@ def test_one_short_run_has_no_interval_and_a_long_one_has():
 
 
 def test_no_interval_of_a_mean_goes_below_0():
-    few = policy_result(FLEET, [ran(1.0, 2.0), ran(900.0, 1000.0)])
+    few = policy_result(FLEET, [ran(1.0, 2.0), ran(9.0, 7.0), ran(900.0, 1000.0)])
     assert 0 < few.low < few.mean_response < few.high
     ragged = [0.01] * 300 + [5000.0] * 20 + [0.01] * 80
     one = policy_result(FLEET, [ran(*ragged)])

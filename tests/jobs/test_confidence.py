@@ -11,7 +11,12 @@ from foretrain.statistics import batch_means, student_interval
 POSITIVE = st.floats(1e-6, 1e9)
 
 
-@given(means=st.lists(POSITIVE, min_size=2, max_size=12))
+def test_two_runs_tell_no_interval():
+    assert of_runs([1.0, 9.0]) is None
+    assert of_runs([1.0, 9.0, 4.0]) is not None
+
+
+@given(means=st.lists(POSITIVE, min_size=3, max_size=12))
 def test_an_interval_of_runs_lies_above_0_around_their_mean(means):
     low, high = of_runs(means)
     assert 0 < low <= np.mean(means) * (1 + 1e-12)

@@ -223,12 +223,12 @@ def of_runs(means: Sequence[float]) -> Interval | None:
         means: of each run, above 0.
 
     Returns:
-        Two values above 0; None for fewer than two runs.
+        Two values above 0; None for fewer than three runs, of which two tell next to nothing.
 
     Source: oehlert1992: the delta method; student1908.
     """
     count = len(means)
-    return _around(fmean(means), means, like=float(count)) if count >= 2 else None
+    return _around(fmean(means), means, like=float(count)) if count >= LEAST else None
 
 
 def of_one_run(values: Sequence[float]) -> Interval | None:
