@@ -176,6 +176,10 @@ class RunLayout:
     bucket: str = ""
     dispatch: str = ""
 
+    def __post_init__(self) -> None:
+        if self.zero_stage is not None and not 0 <= self.zero_stage <= 3:
+            raise InputError(f"RunLayout.zero_stage must be from 0 to 3, got {self.zero_stage}.")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoftwareStack:
