@@ -62,3 +62,10 @@ def test_a_sample_fills_some_of_the_sequence_and_no_more_than_all(fill):
 def test_replicas_share_in_one_of_four_stages(stage):
     with pytest.raises(InputError, match="zero_stage must be from 0 to 3"):
         RunLayout(zero_stage=stage)
+
+
+def test_a_network_has_no_thousand_million_layers_and_no_endless_batch():
+    with pytest.raises(InputError, match="layers may be 10,000 at most"):
+        TrainedNetwork(name="bert-large", layers=10**9)
+    with pytest.raises(InputError, match=r"micro_batch must be from 0 to 1e\+09, got 1e\+30"):
+        RunLayout(micro_batch=1e30)
