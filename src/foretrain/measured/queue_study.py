@@ -121,7 +121,7 @@ MOST_DRAWN: Final = 200_000
 MOST_SEEDS: Final = 1_000
 MOST_LOADS: Final = 100
 LEAST_LOAD: Final = 1e-6
-"""Where jobs come still further apart, the float that tells when does not tell how long they run."""
+"""Where jobs come still further apart, a float that tells when does not tell how long they run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
