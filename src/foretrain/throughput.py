@@ -17,6 +17,7 @@ from math import inf
 from typing import Protocol
 
 from foretrain.errors import InputError
+from foretrain.units import MOST
 
 ANY = ""
 """The kind of device of a curve that does not tell kinds apart."""
@@ -179,8 +180,10 @@ class Point:
     def __post_init__(self) -> None:
         if not self.devices >= 1:
             raise InputError(f"Point.devices must be at least 1, got {self.devices}.")
-        if not self.rate > 0:
-            raise InputError(f"Point.rate must be above 0 samples/s, got {self.rate}.")
+        if not 1 / MOST <= self.rate <= MOST:
+            raise InputError(
+                f"Point.rate must be above 0 samples/s, at most {MOST:g}, got {self.rate}."
+            )
         if not 0 <= self.nodes <= self.devices:
             raise InputError(f"Point.nodes must lie from 0 to devices, got {self.nodes}.")
 

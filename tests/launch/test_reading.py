@@ -1,5 +1,7 @@
 """What is told of options that contradict, belong to another release, or hang on nothing."""
 
+from pathlib import Path
+
 import pytest
 
 from foretrain.errors import InputError
@@ -165,3 +167,25 @@ def test_a_search_takes_all_but_the_plan():
     found = megatron("--tensor-model-parallel-size 2")
     assert found.question().space.tensor == (2,)
     assert found.question(free=True).space.tensor is None
+
+
+PIPELINED = (Path(__file__).parent / "files" / "titan-llama3-70b-pipelined.toml").read_text("utf-8")
+
+
+def titan(old, new):
+    assert old in PIPELINED
+    return import_([launch_file("a.toml", PIPELINED.replace(old, new))], on="dgx-h100")
+
+
+@pytest.mark.parametrize("said", ["1e400", "inf", "nan", "-inf"])
+def test_what_is_no_finite_number_is_not_computed_with(said):
+    line = "pipeline_parallel_first_stage_less_layers = "
+    found = titan(f"{line}0", f"{line}{said}")
+    assert any("first_stage_less_layers" in it.option for it in found.not_understood)
+
+
+@pytest.mark.parametrize("line", ["pipeline_parallel_degree = ", "layers_per_stage = "])
+def test_a_thousand_million_stages_are_not_listed_one_by_one(line):
+    [known] = [it for it in PIPELINED.splitlines() if line in it]
+    found = titan(known, known.split(line)[0] + line + "1000000000")
+    assert found.document["plan"]["cut"] == "even"

@@ -3,7 +3,7 @@
 import pytest
 
 from foretrain.errors import InputError
-from foretrain.measured.run import MeasuredRun, Subject, TableKind, TrainedNetwork
+from foretrain.measured.run import MeasuredRun, RunLayout, Subject, TableKind, TrainedNetwork
 
 
 def run(**changes):
@@ -56,3 +56,16 @@ def test_nothing_is_learned_from_a_row_whose_numbers_mean_something_else(changes
 def test_a_sample_fills_some_of_the_sequence_and_no_more_than_all(fill):
     with pytest.raises(InputError, match="above 0 and at most 1"):
         TrainedNetwork(name="bert-large", fill=fill)
+
+
+@pytest.mark.parametrize("stage", [-1, 4, 10**9])
+def test_replicas_share_in_one_of_four_stages(stage):
+    with pytest.raises(InputError, match="zero_stage must be from 0 to 3"):
+        RunLayout(zero_stage=stage)
+
+
+def test_a_network_has_no_thousand_million_layers_and_no_endless_batch():
+    with pytest.raises(InputError, match="layers may be 10,000 at most"):
+        TrainedNetwork(name="bert-large", layers=10**9)
+    with pytest.raises(InputError, match=r"micro_batch must be from 0 to 1e\+09, got 1e\+30"):
+        RunLayout(micro_batch=1e30)

@@ -99,6 +99,7 @@ def test_two_groups_of_one_kind_are_as_good_as_the_cluster_with_both():
         ({"limit": loose(devices=8)}, "search.limit.devices: 8 is below the 12 of both groups"),
         ({"limit": loose(power=1e3)}, "search.limit.power: both groups draw 15 kW"),
         ({"mixed": two(kind(1, price=None), kind(2)), "objective": Objective.COST}, "cost needs"),
+        ({"mixed": two(kind(1, price=0.0), kind(2)), "objective": Objective.COST}, "is nothing"),
         ({"space": replace(FEW, tensor=(3,))}, r"plan\.tensor"),
     ],
 )

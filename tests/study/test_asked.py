@@ -121,3 +121,11 @@ def test_study_and_question_are_not_both_given(tmp_path):
     )
     with pytest.raises(InputError, match="not both"):
         estimate(read_study(path), model="resnet-50")
+
+
+@pytest.mark.parametrize("digits", [10, 30, 5000])
+def test_more_devices_than_there_are_is_one_short_message(digits):
+    for said in (f"{'9' * digits}x h100-sxm", f"{'9' * digits} dgx-h100"):
+        with pytest.raises(InputError, match=r"devices is .* Write for example") as error:
+            devices_section(said)
+        assert len(str(error.value)) < 500

@@ -121,6 +121,7 @@ GOOD = {
     "workload": {"model": "llama-3-70b", "global_batch": 1024, "sequence": 8192},
     "cluster": {"name": "dgx-h100", "nodes": 64},
 }
+DECODER = {"layers": 2, "hidden": 64, "heads": 4, "vocabulary": 100}
 
 
 def refusal_of_file(path):
@@ -273,6 +274,27 @@ def test_every_mistake_is_told_in_one_go(tmp_path, text, told):
             },
             "expert_imbalance has no meaning beside expert_capacity",
         ),
+        (
+            {"workload": {"model": {"decoder": {**DECODER, "layers": 10**9}}}},
+            "workload.model: decoder: Decoder.layers may be 10,000 at most, got 1,000,000,000.",
+        ),
+        (
+            {"workload": {"model": {"decoder": {**DECODER, "hidden": 1e30}}}},
+            "workload.model: decoder: hidden is 1e+30, not a whole number.",
+        ),
+        (
+            {
+                "workload": {
+                    "model": {
+                        "decoder": {
+                            **DECODER,
+                            "experts": {"count": 8, "chosen": 2, "each": {"width": 1e30}},
+                        }
+                    }
+                }
+            },
+            "workload.model: decoder: width is 1e+30, not a whole number.",
+        ),
         ({"plan": {"ep": 2}}, "plan.expert: llama-3-70b has no experts."),
         (
             {"plan": {"cut": 5}},
@@ -306,6 +328,17 @@ def test_objective_needs_the_figures_that_it_is_made_of():
     )
 
 
+def test_objective_that_is_nothing_everywhere_is_told():
+    free = {"cluster": {"price": "0 USD/h"}}
+    assert "search.objective: cost is nothing where cluster.price is 0" in refusal(
+        **free, search={"objective": "cost"}
+    )
+    idle = {"cluster": {"node_power": "0 W"}}
+    assert "search.objective: energy is nothing where cluster.node_power is 0" in refusal(
+        **idle, search={"objective": "energy"}
+    )
+
+
 def test_nothing_is_said_twice():
     told = refusal(plan={"tensor": [True, True]})
     assert told.count("true is not a whole number") == 1
@@ -328,7 +361,7 @@ def test_nothing_is_said_twice():
         (b"x = " + b"[" * 100_000, "is nested too deeply."),
         (b"plan" + b".x" * 3000 + b" = 1", "is nested too deeply; at most 20 levels are read."),
         (b"[plan]\ntensor = " + b"[" * 200 + b"]" * 200, "is nested too deeply"),
-        (b"x = " + b"9" * 5000, "is not TOML: Exceeds the limit"),
+        (b"x = " + b"9" * 5000, "line 1 holds a number of 5,000 digits"),
         (b"a = 1\n" * 1000, "line 2: the key 'a' was written before; write it once."),
         (b"a = 1\na = [\n2,\n]\n", "the key"),
     ],

@@ -128,6 +128,7 @@ def test_jobs_train_at_the_curve_without_a_cluster(tmp_path):
         ({"points": []}, "needs at least one point"),
         ({"points": [POINTS[0], POINTS[0]]}, "two points for 1 devices"),
         ({"points": [{**POINTS[0], "throughput": -1.0}]}, "points[0]: "),
+        ({"points": [{**POINTS[0], "throughput": 1e400}]}, "at most 1e+30, got inf"),
         ({"points": [{"workers": 1}]}, "points[0].throughput: is missing."),
         ({"points": [3]}, "points[0]: 3 is not a table"),
     ],

@@ -64,6 +64,20 @@ def test_content_that_cannot_be_used_is_one_message(tmp_path, content, told):
     assert told in refusal(path)
 
 
+@pytest.mark.parametrize("before", ["", "a = 1\n" * 3000])
+@pytest.mark.parametrize("digit", ["9", "٣"])
+def test_digits_that_python_makes_no_number_of_are_told_with_their_line(tmp_path, before, digit):
+    path = holding(tmp_path, f"{before}b = {4300 * digit}\n".encode())
+    assert int(read_text(path, most=10**6).split("= ")[-1])
+    path = holding(tmp_path, f"{before}b = {4301 * digit}\n".encode())
+    with pytest.raises(InputError) as error:
+        read_text(path, most=10**6)
+    line = 1 + before.count("\n")
+    assert str(error.value) == (
+        f"{path}: line {line} holds a number of 4,301 digits; at most 4,300 are read."
+    )
+
+
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
 def test_text_comes_back_as_it_is_packed_or_not(tmp_path_factory, text):
     folder = tmp_path_factory.getbasetemp()

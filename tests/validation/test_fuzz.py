@@ -118,3 +118,16 @@ def test_few_mutants_of_every_door_are_read_or_refused(tmp_path, monkeypatch):
         for number in range(2)
     ]
     assert not [each for each in found if each.kind == "failed"]
+
+
+def test_study_of_many_jobs_is_simulated_with_some(tmp_path, monkeypatch):
+    from foretrain.jobs import simulate as simulating
+
+    door = next(each for each in doors() if each.name == "queue-study")
+    asked, answer = [], simulating.simulate
+    monkeypatch.setattr(simulating, "simulate", lambda study: asked.append(study) or answer(study))
+    path = tmp_path / "study.toml"
+    path.write_text(door.seeds[0].text.replace("draw = 8", "draw = 20000"), "utf-8")
+    door.use(path)
+    [study] = asked
+    assert (study.jobs.jobs, study.seeds) == (2000, 2)

@@ -52,7 +52,7 @@ def _leaves(value: object, path: Path) -> Iterator[tuple[Path, Fact]]:
         else:
             yield path, " ".join(_plain(item) for item in value)
     elif value is not None:
-        yield path, value if isinstance(value, bool | int | float) else fact(value)
+        yield path, fact(value)
 
 
 def _plain(value: object) -> str:

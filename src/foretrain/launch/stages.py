@@ -144,6 +144,10 @@ def layers_for_ends(facts: Facts) -> Fact | None:
     return None if alike is None else ends // 2
 
 
+MOST_STAGES: Final = 10_000
+"""Chunks that are listed one by one."""
+
+
 def from_layers_for_ends(facts: Facts, _: Fact) -> Found:
     """The cut where an embedding and a head are counted: first chunks have what is left over.
 
@@ -154,6 +158,8 @@ def from_layers_for_ends(facts: Facts, _: Fact) -> Found:
         return {}
     layers, chunks = number(facts, "model.layers", 0), degrees(facts, "pipeline", "interleaving")
     first, last = _counted(facts)
+    if chunks > MOST_STAGES:
+        return None
     each, over = divmod(layers + first + last, chunks)
     sizes = [each + (place < over) for place in range(chunks)]
     sizes[0] -= first
@@ -183,8 +189,6 @@ LAYERS: Final = {0: "", 1: "t"}
 GROUP: Final = re.compile(r"\(([^()]*)\)\*(\d+)")
 
 LETTERS: Final = re.compile(r"([A-Za-z])(?:\*(\d+))?")
-
-MOST_STAGES: Final = 10_000
 
 
 def from_layout(facts: Facts, value: Fact) -> Found:
@@ -229,7 +233,7 @@ def from_ends(facts: Facts, value: Fact) -> Found:
     each = exactly(left, between)
     if not layers or degrees(facts, "interleaving") > 1 or (between and not each):
         return None
-    if not between and left:
+    if between > MOST_STAGES or (not between and left):
         return None
     return _listed([*start, *[each or 0] * between, *end], facts)
 

@@ -120,6 +120,8 @@ MOST_DRAWN: Final = 200_000
 
 MOST_SEEDS: Final = 1_000
 MOST_LOADS: Final = 100
+LEAST_LOAD: Final = 1e-6
+"""Where jobs come still further apart, a float that tells when does not tell how long they run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,6 +279,8 @@ class QueueStudy:
             raise InputError(
                 f"QueueStudy.loads may be {MOST_LOADS} at most, got {len(self.loads)}."
             )
+        if wrong := [load for load in self.loads if not load >= LEAST_LOAD]:
+            raise InputError(f"QueueStudy.loads must be at least {LEAST_LOAD:g}, got {wrong[0]:g}.")
         if self.seeds > MOST_SEEDS:
             raise InputError(
                 f"QueueStudy.seeds must be at most {MOST_SEEDS:,}, got {self.seeds:,}."

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from foretrain.errors import InputError
 from foretrain.trainers.software import AttentionKernel
+from foretrain.workload.parts.stream import MOST_LAYERS
 from foretrain.workload.totals import Inventory
 
 
@@ -108,6 +110,10 @@ class TrainedNetwork:
     inventory: Inventory | None = None
 
     def __post_init__(self) -> None:
+        if not 0 <= (self.layers or 0) <= MOST_LAYERS:
+            raise InputError(
+                f"TrainedNetwork.layers may be {MOST_LAYERS:,} at most, got {self.layers}."
+            )
         if self.fill is not None and not 0 < self.fill <= 1:
             raise InputError(f"TrainedNetwork.fill must be above 0 and at most 1, got {self.fill}.")
 
@@ -129,6 +135,10 @@ class Place:
     node_devices: int | None = None
     node_link: str = ""
     fabric: str = ""
+
+
+MOST_SAMPLES: Final = 1e9
+"""That one replica passes through a network at once: more than any memory holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +185,15 @@ class RunLayout:
     attention: str = ""
     bucket: str = ""
     dispatch: str = ""
+
+    def __post_init__(self) -> None:
+        if not 0 <= (self.micro_batch or 0.0) <= MOST_SAMPLES:
+            raise InputError(
+                f"RunLayout.micro_batch must be from 0 to {MOST_SAMPLES:g}, got"
+                f" {self.micro_batch:g}."
+            )
+        if self.zero_stage is not None and not 0 <= self.zero_stage <= 3:
+            raise InputError(f"RunLayout.zero_stage must be from 0 to 3, got {self.zero_stage}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
-from math import inf
 
 from foretrain.distributions import Distribution
 from foretrain.errors import InputError, nearest
@@ -32,6 +31,7 @@ from foretrain.plan.servers import (
     check_together,
 )
 from foretrain.plan.study import Study
+from foretrain.units import MOST
 from foretrain.workload.graph import Model
 
 
@@ -75,19 +75,19 @@ class RecordedOperation:
     layer: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.start < inf:
+        if not 0 <= self.start <= MOST:
             raise InputError(
-                "RecordedOperation.start must be finite and at least 0 s, got"
+                f"RecordedOperation.start must be from 0 to {MOST:g} s, got"
                 f" {self.start} for '{self.name}'."
             )
-        if not self.start <= self.end < inf:
+        if not self.start <= self.end <= MOST:
             raise InputError(
-                "RecordedOperation.end must be finite and at least its start,"
-                f" {self.start:g} s, got {self.end} for '{self.name}'."
+                f"RecordedOperation.end must be from its start, {self.start:g} s, to"
+                f" {MOST:g} s, got {self.end} for '{self.name}'."
             )
-        if not 0 <= self.size < inf:
+        if not 0 <= self.size <= MOST:
             raise InputError(
-                "RecordedOperation.size must be finite and at least 0 B, got"
+                f"RecordedOperation.size must be from 0 to {MOST:g} B, got"
                 f" {self.size} for '{self.name}'."
             )
         if self.size and self.resource not in LINKS:
@@ -179,14 +179,16 @@ class Profile:
     def __post_init__(self) -> None:
         if self.nodes not in (1, 2):
             raise InputError(f"Profile.nodes must be 1 or 2, got {self.nodes}.")
-        if not 0 < self.samples < inf:
-            raise InputError(f"Profile.samples must be above 0, got {self.samples}.")
-        if not 0 <= self.latency < inf:
+        if not 1 / MOST <= self.samples <= MOST:
             raise InputError(
-                f"Profile.latency must be finite and at least 0 s, got {self.latency}."
+                f"Profile.samples must be above 0, at most {MOST:g}, got {self.samples}."
             )
-        if self.link is not None and not 0 < self.link < inf:
-            raise InputError(f"Profile.link must be above 0 B/s, got {self.link}.")
+        if not 0 <= self.latency <= MOST:
+            raise InputError(f"Profile.latency must be from 0 to {MOST:g} s, got {self.latency}.")
+        if self.link is not None and not 1 / MOST <= self.link <= MOST:
+            raise InputError(
+                f"Profile.link must be above 0 B/s, at most {MOST:g}, got {self.link}."
+            )
         if (self.link is None) != (self.nodes == 1):
             raise InputError(
                 "Profile.link is the bytes per second between two nodes: give it if nodes is 2, and"

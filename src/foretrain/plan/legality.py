@@ -142,12 +142,23 @@ def search_problems(
         for needed, example in NEEDS.get(what, {}).items()
         if any(getattr(cluster, needed) is None for cluster in clusters)
     ]
+    found += nothing_to_minimise(clusters, objective)
     found += [
         f"search.limit.{name}: needs workload.amount: how much to train."
         for name in ("cost", "deadline")
         if name in limited and workload.samples is None
     ]
     return [*found, *limit_problems(offers, limit)]
+
+
+def nothing_to_minimise(clusters: Sequence[Cluster], objective: Objective) -> list[str]:
+    """Why an objective cannot rank plans: on some cluster all of them come to 0."""
+    return [
+        f"search.objective: {objective.value} is nothing where cluster.{needed} is 0, which no plan"
+        f" betters. State one, such as {example}, or minimise time."
+        for needed, example in NEEDS.get(objective.value, {}).items()
+        if any(getattr(cluster, needed) == 0 for cluster in clusters)
+    ]
 
 
 def _lacking(clusters: Sequence[Cluster], needed: str) -> str:

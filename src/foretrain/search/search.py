@@ -19,7 +19,7 @@ from foretrain.cluster.cluster import Cluster
 from foretrain.cluster.mixed import Mixed, dollars, watts
 from foretrain.coefficients.coefficients import Coefficients
 from foretrain.errors import InputError, NoPlanFits
-from foretrain.plan.legality import precision_problems, workload_problems
+from foretrain.plan.legality import nothing_to_minimise, precision_problems, workload_problems
 from foretrain.plan.plan import Offload, Plan
 from foretrain.plan.study import Objective, Study
 from foretrain.search import certainty as unsure
@@ -147,6 +147,7 @@ def _limit_problems(study: Study, both: Mixed) -> Iterator[str]:
         yield "search: cost needs the price of both groups, such as price = '2.5 USD/h'."
     if power is None and (study.objective is Objective.ENERGY or limit.power is not None):
         yield "search: energy and power need node_power of both groups, such as '6.5 kW'."
+    yield from nothing_to_minimise(both.kinds, study.objective)
     if limit.devices is not None and limit.devices < both.devices:
         yield f"search.limit.devices: {limit.devices} is below the {both.devices} of both groups."
     if limit.power is not None and power is not None and limit.power < power:

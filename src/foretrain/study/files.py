@@ -14,6 +14,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import secrets
 import select
 import stat
@@ -33,6 +34,11 @@ MOST_ITEMS: Final = 100_000
 MOST_LETTERS: Final = 10_000
 LARGEST: Final = 2**63 - 1
 """The largest whole number of TOML, and of what reads JSON into 64 bits."""
+
+MOST_DIGITS: Final = 4300
+"""Digits in a row: of more Python makes no number, since that takes time by their square."""
+
+TOO_LONG: Final = re.compile(rf"(?<!\d)\d{{{MOST_DIGITS + 1},}}")
 
 Place = tuple[tuple[Key, ...], object]
 
@@ -101,15 +107,31 @@ def read_text(path: Path, *, most: int) -> str:
         most: bytes that a sensible file has at most, unpacked.
 
     Raises:
-        InputError: if it cannot be read, is larger, or is not UTF-8.
+        InputError: if it cannot be read, is larger, is not UTF-8, or holds endless digits.
     """
     content = read_bytes(path, most=most)
     try:
-        return content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         what = f"byte {error.start} (0x{content[error.start]:02x}) is not UTF-8 text"
         told = ": it begins like UTF-16" if content.startswith(UTF_16) else ""
         raise InputError(f"{_named(path)}: {what}{told}. Save it as UTF-8.") from None
+    _check_digits(text, path)
+    return text
+
+
+def _check_digits(text: str, path: Path) -> None:
+    """Refuse digits in a row that Python makes no number of, wherever they are read later."""
+    half = MOST_DIGITS // 2  # a row of more digits fills one piece of that length from end to end
+    if not any(text[at : at + half].isdecimal() for at in range(0, len(text) - half + 1, half)):
+        return
+    found = TOO_LONG.search(text)
+    if found:
+        line, many = text.count("\n", 0, found.start()) + 1, len(found[0])
+        raise InputError(
+            f"{_named(path)}: line {line} holds a number of {many:,} digits; at most"
+            f" {MOST_DIGITS:,} are read."
+        )
 
 
 def read_bytes(path: Path, *, most: int) -> bytes:

@@ -23,9 +23,10 @@ from foretrain.study.catalogue import cluster, cluster_document, find, knows, na
 from foretrain.study.here import NAME as HERE
 from foretrain.study.keys import alone
 from foretrain.study.model import GIVEN, given
-from foretrain.study.plan import read_named
+from foretrain.study.plan import MOST_DIGITS, read_named
 from foretrain.study.study import study_from
 from foretrain.study.tracing.module import traced_module
+from foretrain.units import as_written
 from foretrain.workload.graph import Model
 
 WHERE: Final = "estimate"
@@ -124,8 +125,9 @@ def devices_section(devices: str) -> dict[str, Any]:
         InputError: the catalogue has none of that name, or no cluster with so many.
     """
     found = COUNTED.fullmatch(str(devices))
-    if found is None:
-        raise InputError(f'{WHERE}: devices is {devices!r}. Write for example "8x RTX3090".')
+    if found is None or len(found[1] or found[2] or "") > MOST_DIGITS:
+        told = as_written(str(devices))
+        raise InputError(f'{WHERE}: devices is {told}. Write for example "8x RTX3090".')
     count, name = int(found[1] or found[2] or 1), found[3]
     if (count, name) == (1, HERE):
         return {"name": HERE}

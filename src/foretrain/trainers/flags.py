@@ -156,8 +156,8 @@ SILENT: Final = Dialect()
 
 
 def fact(text: object) -> Fact:
-    """What an entry or a file says, as the value of a key."""
-    if isinstance(text, bool | int | float):
+    """What an entry or a file says, as the value of a key; what is no finite number is a text."""
+    if isinstance(text, bool | int) or (isinstance(text, float) and isfinite(text)):
         return text
     said = str(text).strip()
     if said.lower() in ("true", "false"):

@@ -8,11 +8,9 @@ from typing import Final
 
 from foretrain.errors import InputError
 from foretrain.units import as_written
+from foretrain.workload.parts.stream import MOST_LAYERS
 
 MOST_OF_ANYTHING: Final = 10**9
-MOST_LAYERS: Final = 10_000
-"""The deepest published transformer has 1,000 layers (DeepNet, from memory)."""
-
 LAYERS: Final = (
     "num_hidden_layers", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers",
     "n_layer", "n_layers",

@@ -155,9 +155,18 @@ def decoder_of(stated: Mapping[str, Any]) -> Any:  # noqa: ANN401 - its module l
         raise InputError(f"decoder has no size '{wrong[0]}'.{nearest(wrong[0], known)}")
     hints = get_type_hints(kind)
     try:
-        return kind(**{key: _typed(hints[key], value) for key, value in stated.items()})
+        return kind(**_arguments(hints, stated))
     except (TypeError, ValueError, KeyError) as error:
         raise InputError(f"decoder: {error}") from None
+
+
+def _arguments(hints: Mapping[str, object], stated: Mapping[str, Any]) -> dict[str, object]:
+    """What a table states, as the types of a shape's sizes say; a fraction is no count."""
+    for key, value in stated.items():
+        kinds = set(_types(hints[key]))
+        if isinstance(value, float) and kinds and float not in kinds:
+            raise ValueError(f"{key} is {value:g}, not a whole number.")
+    return {key: _typed(hints[key], value) for key, value in stated.items()}
 
 
 def _typed(hint: object, value: object) -> object:
@@ -169,7 +178,7 @@ def _typed(hint: object, value: object) -> object:
         return tuple(_typed(hint, each) for each in value)
     if isinstance(value, dict) and named:
         hints = get_type_hints(named[0])
-        return named[0](**{key: _typed(hints[key], each) for key, each in value.items()})
+        return named[0](**_arguments(hints, value))
     if isinstance(value, dict):
         return {key: _typed(None, each) for key, each in value.items()}
     return named[0](value) if named else value

@@ -33,7 +33,7 @@ from foretrain.workload.parts.ends import (
 )
 from foretrain.workload.parts.feed_forward import Experts, FeedForward
 from foretrain.workload.parts.mixers import Latent, StateSpace
-from foretrain.workload.parts.stream import HiddenStates, Norm, at_least, norm
+from foretrain.workload.parts.stream import MOST_LAYERS, HiddenStates, Norm, at_least, norm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +230,8 @@ class Decoder:
     def __post_init__(self) -> None:
         stated = [name for name in ("feed_forward", "kv_heads") if getattr(self, name) is not None]
         at_least(self, 1, "layers", "hidden", "heads", "vocabulary", *stated)
+        if self.layers > MOST_LAYERS:
+            raise InputError(f"Decoder.layers may be {MOST_LAYERS:,} at most, got {self.layers:,}.")
         if self.heads % (self.kv_heads or self.heads):
             raise InputError(
                 f"Decoder.kv_heads must divide the {self.heads} heads, got {self.kv_heads}."

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Final
 
 from foretrain.errors import InputError
 from foretrain.workload.operator import Matrices, Operator, Size, Split, matmul
+
+MOST_LAYERS: Final = 10_000
+"""The deepest published transformer has 1,000 layers (DeepNet, from memory)."""
 
 
 def at_least(shape: object, least: float, *names: str) -> None:
