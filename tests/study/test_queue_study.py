@@ -86,14 +86,11 @@ def test_without_loads_drawn_jobs_come_at_an_assumed_one(tmp_path):
         (PLAIN.replace("draw = 100", 'draw = 100\ntrace = "x.csv"'), "keep one"),
         (PLAIN.replace("devices = 8", "devices = 0"), "fleet.devices: 0 is not between 1"),
         (PLAIN.replace("loads = [0.5, 0.9]", "loads = [-1]"), "is not a number above 0"),
-<<<<<<< HEAD
         (PLAIN.replace("loads = [0.5, 0.9]", "loads = []"), r"simulation\.loads: is empty"),
-=======
         (
             PLAIN.replace("loads = [0.5, 0.9]", "loads = [1e-300]"),
             "must be at least 1e-06, got 1e-300",
         ),
->>>>>>> fuzz
         (PLAIN.replace("p95", "p99"), "unknown key"),
         (PLAIN.replace("research = 16", "research = 0"), "quota.research: 0 is not between 1"),
     ],
