@@ -50,6 +50,9 @@ POOL: Final = 6
 EXPLAINED: Final = 2
 """Explanations that break no order with which nobody looks for more."""
 
+HOPELESS: Final = 0.2
+"""Broken orders over jobs beyond which, after two walks, a way to pass is not the site's."""
+
 LIMITS: Final = 3
 """Decisions that a limit must put right to be believed."""
 
@@ -365,8 +368,11 @@ class SiteSearch:
 
         found = sorted(known, key=broken)
         begins = beginnings(orders, self.jobs) if self.jobs.users[1:] else ()
-        for each in (found[0], *begins):
-            if sum(not broken(one) for one in found) >= EXPLAINED:
+        for turn, each in enumerate((found[0], *begins)):
+            left = sorted(broken(one) for one in found)
+            if not any(left[:EXPLAINED]) or (
+                turn >= EXPLAINED and left[0] > HOPELESS * len(self.jobs.begun)
+            ):
                 break
             found.append(self._ordered(replace(bare, priority=each)).priority)
         return sorted(found, key=broken)
