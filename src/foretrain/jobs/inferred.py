@@ -47,7 +47,8 @@ class InferredSite:
         fleet: the nodes.
         rules: of it.
         apart: mean difference of a job's replayed waiting from its logged one, over the mean.
-        broken: share of the orders of starts that the priority does not explain.
+        broken: share of starts of which the priority does not explain an order; of priorities
+            that are not met where `printed`.
         pairs: how many orders there are; priorities that were printed where `printed`.
         printed: whether the log prints priorities.
         wrong: decisions of the log that the rules would make otherwise.
@@ -103,7 +104,7 @@ def inferred(
         fleet=fleet or best.fleet,
         rules=best.rules(search.jobs, printed=search.printed),
         apart=apart,
-        broken=best.priority.fit.broken,
+        broken=best.priority.fit.broken if search.printed else _unexplained(search, best),
         pairs=search.pairs,
         printed=search.printed,
         wrong=decided.total if decided else 2 * len(search.jobs.begun),
@@ -111,6 +112,11 @@ def inferred(
         held=most_held(search.jobs, np.ones(len(search.jobs.begun), dtype=bool)),
         ticks=seen,
     )
+
+
+def _unexplained(search: SiteSearch, guess: SiteGuess) -> float:
+    """Share of starts before which somebody stood who waited on."""
+    return len(search.broken(guess, ties=True).missed) / len(search.jobs.begun)
 
 
 def replayed_apart(search: SiteSearch, guess: SiteGuess) -> float:
@@ -205,7 +211,8 @@ def rules_told(site: InferredSite) -> tuple[InferredRule, ...]:
             InferredRule(rule=f"partition {part.name}", value=value, evidence="no more were held")
         )
     told.append(_passing(site))
-    evidence = f"{100.0 * (1.0 - site.broken):.1f} % of {site.pairs:,} orders of two starts"
+    told_by = f"told by {site.pairs:,} orders of two starts"
+    evidence = f"{100.0 * (1.0 - site.broken):.1f} % of starts are explained, {told_by}"
     if site.printed:
         evidence = f"{site.pairs:,} printed priorities, {100.0 * site.broken:.1f} % not met"
     factors = {

@@ -217,7 +217,7 @@ class SiteSearch:
         if key not in self._wrong:
             # A cycle that passes over jobs of busy users tells nothing of their priorities.
             telling = not (guess.backfill and guess.backfill.per_user)
-            if most < inf and telling and len(self._broken(guess).missed) > most:
+            if most < inf and telling and len(self.broken(guess).missed) > most:
                 return None
             self.count()
             rules = guess.rules(self.jobs, printed=self.printed)
@@ -231,8 +231,13 @@ class SiteSearch:
             self._wrong[key] = found, guess
         return self._wrong[key][0]
 
-    def _broken(self, guess: SiteGuess, *, ties: bool = False) -> WrongDecisions:
-        """Starts that a guess makes otherwise, at least: no simulation is needed."""
+    def broken(self, guess: SiteGuess, *, ties: bool = False) -> WrongDecisions:
+        """Starts that a guess makes otherwise, at least: no simulation is needed.
+
+        Args:
+            guess: that is asked.
+            ties: whether a later job that started before its equal counts.
+        """
         orders, (point, fit) = self._orders_of(guess), guess.priority
         scale = guess.scale(printed=self.printed)
         nothing = WrongDecisions(frozenset(), frozenset())
@@ -286,7 +291,7 @@ class SiteSearch:
             self.jobs, self._random, otherwise=lambda each: [[each]], refit=lambda each: each
         )
         gone = np.linspace(0.0, 1.0, steps, endpoint=False).tolist()
-        return nearby.walked(here, lambda there, _: self._broken(there, ties=True), gone)
+        return nearby.walked(here, lambda there, _: self.broken(there, ties=True), gone)
 
     def _clocks(self, guess: SiteGuess) -> Iterator[float]:
         """By how much the site's clock may be ahead of what the ticks tell."""
@@ -364,7 +369,7 @@ class SiteSearch:
         """Priorities of which the first break few orders: known ones, or where walks lead to."""
 
         def broken(each: Explanation) -> int:
-            return self._broken(replace(bare, priority=each), ties=True).total
+            return self.broken(replace(bare, priority=each), ties=True).total
 
         found = sorted(known, key=broken)
         begins = beginnings(orders, self.jobs) if self.jobs.users[1:] else ()
