@@ -88,9 +88,19 @@ def test_starts_are_broken_where_somebody_who_waited_stood_before_them():
     orders, point = evidence(log), Explanation.nothing(log).point
     for_urgent = np.zeros(FIRST_QUALITY + 1)
     for_urgent[FIRST_QUALITY] = 1_000.0
-    assert orders.broken_starts(point, for_urgent) == 0
-    urgent = int((log.qos == 1).sum())
-    assert orders.broken_starts(point, -for_urgent) == urgent
+    assert orders.broken_starts(point, for_urgent).total == 0
+    urgent = frozenset(np.flatnonzero(log.qos == 1).tolist())
+    broken = orders.broken_starts(point, -for_urgent)
+    assert broken.missed == urgent
+    assert broken.early
+    assert not broken.early & urgent
+
+
+def test_a_priority_of_nothing_breaks_no_order_unless_ties_count():
+    log = started(*waiting(), {})
+    orders, nothing = evidence(log), Explanation.nothing(log)
+    assert not orders.broken_starts(nothing.point, nothing.fit.weights).total
+    assert orders.broken_starts(nothing.point, nothing.fit.weights, ties=True).total
 
 
 def test_shares_and_the_half_life_are_found_one_after_the_other():

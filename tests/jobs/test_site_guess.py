@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from tests.jobs.test_inferred import log_of, site
 
+from foretrain.jobs.inferred import usual
 from foretrain.jobs.priority_evidence import FIRST_QUALITY, Explanation
 from foretrain.jobs.replay import WrongDecisions
-from foretrain.jobs.site_guess import Nearby, SiteGuess, passing, usual
+from foretrain.jobs.site_guess import Nearby, SiteGuess, passing
 from foretrain.jobs.start_orders import started
+from foretrain.measured.limit import Party, PartyLimit
 from foretrain.measured.site import BackfillRules
 
 LOG = log_of(site(backfill=None))
@@ -69,10 +71,12 @@ def test_a_guess_covers_a_partition_by_one_that_has_all_of_its_nodes():
 
 def test_what_is_as_usual_and_weighs_nothing_makes_a_guess_plainer():
     fills = BackfillRules(interval=60.0, window=7_200.0, per_user=3, depth=10)
-    found = replace(guess(), backfill=fills, period=60.0)
+    limits = PartyLimit(each=Party.USER, jobs=3.0), PartyLimit(each=Party.USER, devices=3.0)
+    found = replace(guess(), backfill=fills, period=60.0, limits=limits)
     for change in usual(found):
         found = change(found)
     assert not found.priority.fit.weights.any()
+    assert not found.limits
     assert (found.period, found.backfill) == (300.0, BackfillRules(interval=60.0))
 
 
@@ -80,3 +84,15 @@ def test_weights_are_told_in_points_of_which_the_largest_has_most():
     assert guess().scale(printed=True) == 1.0
     rules = guess().rules(JOBS, printed=False)
     assert max(rules.priority.age, rules.priority.fairshare, rules.priority.qos) == 100_000.0
+
+
+def test_a_walk_ends_where_nothing_is_wrong():
+    def ask(there, most):
+        off = max(0, round(10.0 - there.priority.fit.weights[FIRST_QUALITY]))
+        return WrongDecisions(frozenset(), frozenset(range(off))) if off <= most else None
+
+    here = guess()
+    found = nearby(0).walked(here, ask, [each / 4_000 for each in range(4_000)])
+    assert ask(found, 0.0) is not None
+    assert ask(here, 0.0) is None
+    assert nearby(0).walked(here, ask, []) is here

@@ -57,6 +57,15 @@ def test_who_is_kept_by_a_limit_is_not_compared():
     assert told(start_pairs(jobs, strict, [limit])) == [(1, 3)]
 
 
+def test_who_may_be_kept_by_what_started_at_the_same_moment_is_not_compared():
+    rows = [(0.0, 60.0, 9.0, 1, 9.0), (1.0, 60.0, 9.0, 2, 9.0), (2.0, 90.0, 9.0, 3, 9.0)]
+    jobs, strict = log_of(*rows), np.ones(3, dtype=bool)
+    assert told(start_pairs(jobs, strict)) == [(0, 2), (1, 2)]
+    # Whether job 1 started before u held a device, or after, nobody tells.
+    limit = KeptByLimit.by(jobs, PartyLimit(each=Party.USER, devices=3))
+    assert told(start_pairs(jobs, strict, [limit])) == [(0, 2)]
+
+
 def test_jobs_of_partitions_are_compared_where_one_has_all_nodes_of_the_other():
     rows = [(0.0, 0.0, 50.0, 2, 60.0), (1.0, 50.0, 10.0, 2, 60.0), (2.0, 60.0, 10.0, 2, 60.0)]
     jobs = [

@@ -48,3 +48,15 @@ def test_factors_over_a_log_are_those_of_its_tree(data, classic):
     )
     expected = tree.classic() if classic else tree.fair_tree()
     assert found.tolist() == pytest.approx([expected[key] for key in names])
+
+
+def test_a_share_is_told_in_terms_of_a_siblings_where_only_so_the_next_one_is_tried():
+    # 5 : 4 : 3 is near 5 : 15/4 : 3, and only beside a share of 1 are both among those tried.
+    assert {a / b for a in range(1, 6) for b in range(1, 6)} <= set(SHARES)
+    places = tuple(SHARES.index(each) for each in (5 / 3, 5 / 4, 1.0))
+    point = SharePoint(places, (0, 1), 60.0, 60.0)
+    moved = point.moved(1, 1, (2, 0, 1))
+    assert [SHARES[each] for each in moved.accounts] == [5 / 3, 4 / 3, 1.0]
+    other = point._replace(accounts=tuple(SHARES.index(each) for each in (4 / 3, 1.0, 4 / 5)))
+    assert other.moved(1, 1, (2, 0, 1)) == moved
+    assert other.moved(3, 99, ()).users == (len(SHARES) - 1, 1)

@@ -10,14 +10,18 @@ and whichever waits as the log did is taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from json import dumps
 from math import inf
+from typing import Final
 
 import numpy as np
 
 from foretrain.cluster.mixed import Fleet
 from foretrain.errors import InputError
+from foretrain.jobs.run import run
+from foretrain.jobs.site_guess import SiteGuess, with_weights
 from foretrain.jobs.site_search import SiteSearch
 from foretrain.jobs.start_orders import (
     PERIOD,
@@ -29,7 +33,7 @@ from foretrain.jobs.start_orders import (
 )
 from foretrain.measured.job import Log
 from foretrain.measured.limit import PartyLimit
-from foretrain.measured.queue_study import InferredRule
+from foretrain.measured.queue_study import Conditions, InferredRule
 from foretrain.measured.site import BackfillRules, NodeRange, Partition, SiteRules
 from foretrain.units import SECONDS
 
@@ -43,7 +47,8 @@ class InferredSite:
         fleet: the nodes.
         rules: of it.
         apart: mean difference of a job's replayed waiting from its logged one, over the mean.
-        broken: share of the orders of starts that the priority does not explain.
+        broken: share of starts of which the priority does not explain an order; of priorities
+            that are not met where `printed`.
         pairs: how many orders there are; priorities that were printed where `printed`.
         printed: whether the log prints priorities.
         wrong: decisions of the log that the rules would make otherwise.
@@ -88,14 +93,18 @@ def inferred(
     seen = ticks(started(log.trace.jobs, log.begun, log.priorities), since=log.trace.opened)
     clock = log.later(-seen.phase % max(PERIOD, seen.interval or PERIOD))
     search = SiteSearch(busiest(clock), seen, fleet, tell or (lambda _done, _most: None))
-    best = search.best()
+    best, count = search.best()
+    known = [best, *search.nearest(REPLAYED)] if count else [plainer(search, best)]
+    replays = [(replayed_apart(search, each), place) for place, each in enumerate(known)]
+    apart, nearest = min(replays)
+    best = known[nearest]
     decided = search.wrong(best)
     return InferredSite(
         log=clock.later(best.late),
         fleet=fleet or best.fleet,
         rules=best.rules(search.jobs, printed=search.printed),
-        apart=search.apart(best),
-        broken=best.priority.fit.broken,
+        apart=apart,
+        broken=best.priority.fit.broken if search.printed else _unexplained(search, best),
         pairs=search.pairs,
         printed=search.printed,
         wrong=decided.total if decided else 2 * len(search.jobs.begun),
@@ -104,6 +113,84 @@ def inferred(
         ticks=seen,
     )
 
+
+def _unexplained(search: SiteSearch, guess: SiteGuess) -> float:
+    """Share of starts before which somebody stood who waited on."""
+    return len(search.broken(guess, ties=True).missed) / len(search.jobs.begun)
+
+
+def replayed_apart(search: SiteSearch, guess: SiteGuess) -> float:
+    """How far a replay is from the log: of waiting job by job, and of its median.
+
+    Args:
+        search: of the log.
+        guess: that is replayed.
+    """
+    asked = Conditions(site=guess.rules(search.jobs, printed=search.printed))
+    search.count()
+    trace, jobs = search.log.trace.later(guess.late), search.jobs
+    try:
+        outcomes = run(trace, search.told or guess.fleet, "slurm", conditions=asked)
+    except InputError:
+        return inf  # some job finds no room on such nodes, or under such a limit
+    known = [job.name in search.log.begun for job in search.log.trace.jobs]
+    waits = np.array(outcomes.begun)[known] - jobs.arrival - guess.late
+    logged = jobs.begun - jobs.arrival
+    middle, usual = float(np.median(logged)), float(logged.mean())
+    off = abs(float(np.median(waits)) - middle) / (middle or usual)
+    return float(np.abs(waits - logged).mean()) / usual + MIDDLE * min(1.0, off)
+
+
+def plainer(search: SiteSearch, guess: SiteGuess) -> SiteGuess:
+    """The same without what decides nothing in the log: that is as usual, or has no weight.
+
+    Args:
+        search: of the log.
+        guess: without a wrong decision.
+    """
+    for change in usual(guess):
+        there = change(guess)
+        found = search.wrong(there, 0.0)
+        if found is not None and not found.total:
+            guess = there
+    return guess
+
+
+def usual(guess: SiteGuess) -> Iterator[Callable[[SiteGuess], SiteGuess]]:
+    """What makes a guess plainer, one thing at a time: as it is without a word, or of no weight.
+
+    Args:
+        guess: that is to be plainer.
+    """
+    for place in np.flatnonzero(guess.priority.fit.weights):
+        yield partial(_without_weight, place=int(place))
+    for each in guess.limits:
+        yield partial(SiteGuess.without, limit=each)
+    if guess.period != PERIOD:
+        yield lambda there: replace(there, period=PERIOD)
+    fills = guess.backfill
+    for name in ("depth", "reserves", "window", "resolution", "per_user") if fills else ():
+        yield partial(_as_usual, name=name)
+
+
+def _without_weight(guess: SiteGuess, *, place: int) -> SiteGuess:
+    weights = guess.priority.fit.weights.copy()
+    weights[place] = 0.0
+    return with_weights(guess, weights)
+
+
+def _as_usual(guess: SiteGuess, *, name: str) -> SiteGuess:
+    """With what Slurm has where nobody says otherwise."""
+    fills = guess.backfill or BackfillRules()
+    there = BackfillRules(interval=fills.interval)
+    return replace(guess, backfill=replace(fills, **{name: getattr(there, name)}))
+
+
+REPLAYED: Final = 16
+"""Guesses with the fewest wrong decisions that are replayed as a whole."""
+
+MIDDLE: Final = 0.2
+"""Weight of the median in how far a replay is from a log."""
 
 NAMED = 6
 """Accounts, users or qualities whose share or points are said in a line."""
@@ -124,7 +211,8 @@ def rules_told(site: InferredSite) -> tuple[InferredRule, ...]:
             InferredRule(rule=f"partition {part.name}", value=value, evidence="no more were held")
         )
     told.append(_passing(site))
-    evidence = f"{100.0 * (1.0 - site.broken):.1f} % of {site.pairs:,} orders of two starts"
+    told_by = f"told by {site.pairs:,} orders of two starts"
+    evidence = f"{100.0 * (1.0 - site.broken):.1f} % of starts are explained, {told_by}"
     if site.printed:
         evidence = f"{site.pairs:,} printed priorities, {100.0 * site.broken:.1f} % not met"
     factors = {

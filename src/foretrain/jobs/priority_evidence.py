@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
-from numpy.random import Generator, default_rng
 
+from foretrain.jobs.replay import WrongDecisions
 from foretrain.jobs.start_orders import Numbers, Started, StartPairs
 from foretrain.jobs.user_ranks import SHARES, SharePoint, UserRanks
 
@@ -42,9 +42,6 @@ TURNS: Final = 4
 GAIN: Final = 1e-4
 """Loss below whose change nobody goes on."""
 
-GLANCE, SAMPLE = 300, 800
-"""Pairs with which shares are looked for at first, and then; the last step looks at all of them."""
-
 AGES: Final = (6 * HOUR, DAY, 3 * DAY, 7 * DAY, 14 * DAY, 30 * DAY)
 """Ages from which on jobs may grow no older that are tried."""
 
@@ -54,8 +51,10 @@ HALF_LIVES: Final = (
 )
 """Half-lives of usage that are tried: administrators write round ones."""
 
-BEGINNINGS: Final = (HOUR, 6 * HOUR, DAY, 3 * DAY, 7 * DAY, 14 * DAY, 30 * DAY)
-CLASSIC: Final = (6 * HOUR, 7 * DAY)
+BEGINNINGS: Final = (HOUR, DAY, 7 * DAY)
+"""Half-lives from which shares are looked for."""
+
+CLASSIC: Final = (DAY,)
 """Half-lives from which the classic factor is begun with, which is smooth in them."""
 
 ENOUGH: Final = 0.002
@@ -97,10 +96,6 @@ class PriorityEvidence(Protocol):
         """
         ...
 
-    def sample(self, random: Generator, most: int) -> PriorityEvidence:
-        """A part of it that is quicker to look at: so many pairs at most."""
-        ...
-
 
 class OrderEvidence:
     """Who started before whom."""
@@ -134,24 +129,29 @@ class OrderEvidence:
             columns / scale,
             self._pairs.weight,
             tie=self._tie,
-            near=None if near is None else near * scale,
+            near=None if near is None else near * scale * np.any(columns, axis=0),
         )
         wrong = tuple(each for each in (AGE, FAIR_SHARE) if found.weights[each] < 0.0)
         if wrong:
-            return self.fit(point, without=(*without, *wrong))
+            return self.fit(point, near=near, without=(*without, *wrong))
         return found._replace(weights=found.weights / scale)
 
-    def broken_starts(self, point: SharePoint, weights: Numbers) -> int:
+    def broken_starts(
+        self, point: SharePoint, weights: Numbers, *, ties: bool = False
+    ) -> WrongDecisions:
         """Jobs that started though some other that waited stood before them by a point or more.
 
         Args:
             point: what is not linear.
             weights: of each factor, in points of a priority.
+            ties: whether it is counted too that a later job started before its equal.
 
-        As many decisions at least are wrong under such a priority.
+        Without ties, so many decisions at least are missed; who waited may have been early.
         """
-        behind = self._columns(point) @ weights < -1.0
-        return len(np.unique(self._pairs.first[behind]))
+        least = -np.sign(self._tie) if ties else -1.0
+        behind = self._columns(point) @ weights < least
+        first, second = (set(each[behind].tolist()) for each in self._pairs[:2])
+        return WrongDecisions(frozenset(second), frozenset(first))
 
     def _columns(self, point: SharePoint) -> Numbers:
         """Factors of the first of each pair less those of the second. [pair, factor]"""
@@ -159,17 +159,6 @@ class OrderEvidence:
         mine, other = self._ranks.of(self._users, point)
         found: Numbers = np.column_stack([first - second, mine - other, self._fixed])
         return found
-
-    def sample(self, random: Generator, most: int) -> OrderEvidence:
-        """Some of the pairs."""
-        count = len(self._pairs.first)
-        if count <= most:
-            return self
-        some = random.choice(count, most, replace=False)
-        pairs = StartPairs(
-            self._pairs.first[some], self._pairs.second[some], self._pairs.weight[some]
-        )
-        return OrderEvidence(self._jobs, pairs, self._factors)
 
 
 def logistic(
@@ -242,11 +231,6 @@ class PrintedEvidence:
         loss = float(np.sqrt((off**2).mean()) / (self._printed.std() or 1.0))
         return FittedWeights(found[:-1], loss, float((off > 1.0).mean()))
 
-    def sample(self, random: Generator, most: int) -> PrintedEvidence:
-        """All of it, which is quick enough."""
-        del random, most
-        return self
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFactors:
@@ -296,10 +280,10 @@ class Explanation(NamedTuple):
             jobs: of the log.
         """
         weights = np.zeros(FIRST_QUALITY + len(jobs.qualities) - 1 + len(jobs.groups) - 1)
-        return cls(_equal(jobs), FittedWeights(weights, 0.0, 0.0))
+        return cls(equal(jobs), FittedWeights(weights, 0.0, 0.0))
 
 
-def _equal(jobs: Started) -> SharePoint:
+def equal(jobs: Started) -> SharePoint:
     """Everybody with one share."""
     equal = SHARES.index(1.0)
     accounts = len({account for account, _ in jobs.users})
@@ -307,7 +291,7 @@ def _equal(jobs: Started) -> SharePoint:
 
 
 def explanations(evidence: PriorityEvidence, jobs: Started) -> Sequence[Explanation]:
-    """Priorities that explain a log: without shares, and with shares if these explain more.
+    """Priorities without shares that explain a log.
 
     Args:
         evidence: of the log.
@@ -315,24 +299,38 @@ def explanations(evidence: PriorityEvidence, jobs: Started) -> Sequence[Explanat
 
     After each come others of which one factor after the other has no weight.
     """
-    random = default_rng(0)
-    start = _equal(jobs)
     without = (FAIR_SHARE,)
-    points = [start._replace(longest=age) for age in AGES]
+    points = [equal(jobs)._replace(longest=age) for age in AGES]
     plains = [Explanation(point, evidence.fit(point, without=without)) for point in points]
     plain = min(plains, key=lambda each: each.fit.broken)
     # From which age on jobs grow no older many orders leave open.
     near = [each for each in plains if each.fit.broken <= plain.fit.broken + ENOUGH]
-    found = [*_sparser(evidence, plain.point, without), *near]
-    if min(each.fit.broken for each in found) < ENOUGH or len(jobs.users) == 1:
-        return found
-    glance, quick = (evidence.sample(random, most) for most in (GLANCE, SAMPLE))
-    points = [start._replace(half_life=each) for each in BEGINNINGS]
-    points += [start._replace(half_life=each, classic=True) for each in CLASSIC]
-    tries = [descended(glance, each) for each in points]
+    return [*_sparser(evidence, plain.point, without), *near]
+
+
+def beginnings(evidence: PriorityEvidence, jobs: Started) -> Sequence[Explanation]:
+    """Priorities with equal shares and several half-lives, to look for shares from.
+
+    Args:
+        evidence: of the log.
+        jobs: of it.
+    """
+    points = [equal(jobs)._replace(half_life=each) for each in BEGINNINGS]
+    points += [equal(jobs)._replace(half_life=each, classic=True) for each in CLASSIC]
+    return [Explanation(point, evidence.fit(point)) for point in points]
+
+
+def with_shares(evidence: PriorityEvidence, jobs: Started) -> Sequence[Explanation]:
+    """Priorities with shares that explain what a log prints.
+
+    Args:
+        evidence: of the log.
+        jobs: of it.
+    """
+    found = list[Explanation]()
+    tries = [descended(evidence, each.point) for each in beginnings(evidence, jobs)]
     for each in sorted(tries, key=lambda each: each.fit.loss)[:ENDS]:
-        best = descended(quick, each.point, times=True)
-        best = descended(evidence, best.point, times=True, turns=1)
+        best = descended(evidence, each.point, times=True)
         found += _sparser(evidence, best.point, ())
         if min(each.fit.broken for each in found) < ENOUGH:
             break
@@ -353,7 +351,11 @@ def _sparser(
 
 
 def descended(
-    evidence: PriorityEvidence, point: SharePoint, *, times: bool = False, turns: int = TURNS
+    evidence: PriorityEvidence,
+    point: SharePoint,
+    *,
+    times: bool = False,
+    turns: int = TURNS,
 ) -> Explanation:
     """Shares and longest age, and half-life too if asked for, that explain more.
 

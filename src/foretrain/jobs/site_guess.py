@@ -8,9 +8,9 @@ size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from math import inf, log
 from typing import Final
 
 import numpy as np
@@ -29,7 +29,7 @@ from foretrain.jobs.priority_evidence import (
 )
 from foretrain.jobs.replay import WrongDecisions
 from foretrain.jobs.start_orders import PERIOD, Flags, Numbers, Started
-from foretrain.jobs.user_ranks import SHARES, SharePoint
+from foretrain.jobs.user_ranks import SharePoint, siblings
 from foretrain.measured.limit import PartyLimit
 from foretrain.measured.site import (
     DAY,
@@ -65,8 +65,16 @@ PERIODS: Final = (PERIOD, 60.0, 120.0, 600.0)
 ROUND: Final = (500.0, 1_000.0, 2_000.0, 5_000.0)
 """What a weight may be where the others are told in whole hundreds: administrators write such."""
 
+HEAT: Final = 0.03
+"""Share of what is wrong by which a step may be worse at first."""
+
 REFIT: Final = 0.3
 """Of the steps to other shares and times, how many take the weights that explain orders best."""
+
+AT_ONCE: Final = 1.0
+"""Seconds between cycles of a site that backfills whenever something happens."""
+
+Ask = Callable[["SiteGuess", float], WrongDecisions | None]
 
 FINEST, COARSEST = -3.0, -0.3
 """Powers of ten of the largest effect by which a weight is moved."""
@@ -116,6 +124,10 @@ class SiteGuess:
     def factors(self) -> LogFactors:
         """How factors of a priority are told."""
         return LogFactors(period=self.period, nodes=self.nodes, per_node=self.per_node)
+
+    def without(self, limit: PartyLimit) -> SiteGuess:
+        """The same without one of its limits."""
+        return replace(self, limits=tuple(each for each in self.limits if each != limit))
 
     def points(self) -> tuple[Numbers, Numbers]:
         """Points of qualities and of partitions, of each the least 0."""
@@ -220,12 +232,36 @@ class Nearby:
             options = kinds[self._one_of(len(kinds))]
             return options[self._one_of(len(options))]
         if kind < 0.36:
-            return _with_weights(guess, self._rounded(guess.priority.fit.weights))
+            return with_weights(guess, self._rounded(guess.priority.fit.weights))
         unshared = not guess.priority.fit.weights[FAIR_SHARE] > 0.0
         if kind < 0.64 or (unshared and kind >= 0.78):
-            return _with_weights(guess, self._reweighed(guess))
+            return with_weights(guess, self._reweighed(guess))
         there = self._forgetting(guess) if kind < 0.78 else self._shared(guess)
         return self._refit(there) if self._random.random() < REFIT else there
+
+    def walked(self, here: SiteGuess, ask: Ask, gone: Iterable[float]) -> SiteGuess:
+        """The guess with the least that is wrong on a walk that cools down.
+
+        Args:
+            here: where to begin.
+            ask: what is wrong of a guess; None where it is more than so much.
+            gone: for each step, which part of the walk is behind.
+        """
+        decided, best = ask(here, inf), here
+        least = decided.total if decided else 0
+        for part in gone:
+            if decided is None or not least:
+                break
+            heat = max(1.0, HEAT * least) * (1.0 - part)
+            bound = decided.total - heat * log(1.0 - self._random.random())
+            there = self.step(here, decided)
+            found = ask(there, bound)
+            if found is None or found.total > bound:
+                continue
+            here, decided = there, found
+            if found.total < least:
+                best, least = there, found.total
+        return best
 
     def _one_of(self, count: int) -> int:
         return int(self._random.integers(count))
@@ -244,7 +280,7 @@ class Nearby:
             place = len(self._accounts) + user
             if self._random.random() < 0.4:
                 place = self._accounts.index(jobs.users[user][0])
-            return _shared(guess, place, sign * (1, 1, 2, 3)[self._one_of(4)])
+            return self._moved(guess, place, sign * (1, 1, 2, 3)[self._one_of(4)])
         step, ranges = sign * self._stride(guess), self._ranges(guess)
         if chance < 0.75:
             group, last = int(jobs.group[row]), len(weights) - len(jobs.groups) + 1
@@ -261,7 +297,7 @@ class Nearby:
         else:
             turned = step if self._random.random() < 0.5 else -step
             weights[AGE] = max(0.0, weights[AGE] + turned / ranges[AGE])
-        return _with_weights(guess, weights)
+        return with_weights(guess, weights)
 
     def _reweighed(self, guess: SiteGuess) -> Numbers:
         """Weights of which one is another."""
@@ -303,8 +339,14 @@ class Nearby:
 
     def _shared(self, guess: SiteGuess) -> SiteGuess:
         """Somebody has a larger or a smaller share."""
-        many = len(self._accounts) + len(self._jobs.users)
-        return _shared(guess, self._one_of(many), (-3, -2, -1, 1, 2, 3)[self._one_of(6)])
+        place = self._one_of(len(self._accounts) + len(self._jobs.users))
+        return self._moved(guess, place, (-3, -2, -1, 1, 2, 3)[self._one_of(6)])
+
+    def _moved(self, guess: SiteGuess, place: int, by: int) -> SiteGuess:
+        """A share is another, and may be told in terms of a sibling's."""
+        beside = self._random.permutation(siblings(self._jobs, place)).tolist()
+        beside = beside if self._random.random() < 0.5 else []
+        return _with_point(guess, guess.priority.point.moved(place, by, beside))
 
     def _stride(self, guess: SiteGuess) -> float:
         """By how much a priority may be moved: some share of the largest effect of a factor."""
@@ -348,51 +390,11 @@ def passing(guess: SiteGuess, interval: float | None) -> Iterator[Sequence[SiteG
         yield [replace(guess, backfill=None)]
 
 
-def usual(guess: SiteGuess) -> Iterator[Callable[[SiteGuess], SiteGuess]]:
-    """What makes a guess plainer, one thing at a time: as it is without a word, or of no weight.
-
-    Args:
-        guess: that is to be plainer.
-    """
-    for place in np.flatnonzero(guess.priority.fit.weights):
-        yield partial(_without_weight, place=int(place))
-    if guess.period != PERIOD:
-        yield lambda there: replace(there, period=PERIOD)
-    fills = guess.backfill
-    for name in ("depth", "reserves", "window", "resolution", "per_user") if fills else ():
-        yield partial(_as_usual, name=name)
-
-
-def _without_weight(guess: SiteGuess, *, place: int) -> SiteGuess:
-    weights = guess.priority.fit.weights.copy()
-    weights[place] = 0.0
-    return _with_weights(guess, weights)
-
-
-def _as_usual(guess: SiteGuess, *, name: str) -> SiteGuess:
-    """With what Slurm has where nobody says otherwise."""
-    fills = guess.backfill or BackfillRules()
-    there = BackfillRules(interval=fills.interval)
-    return replace(guess, backfill=replace(fills, **{name: getattr(there, name)}))
-
-
-AT_ONCE: Final = 1.0
-"""Seconds between cycles of a site that backfills whenever something happens."""
-
-
-def _with_weights(guess: SiteGuess, weights: Numbers) -> SiteGuess:
+def with_weights(guess: SiteGuess, weights: Numbers) -> SiteGuess:
+    """The same with other weights of its factors."""
     fit = guess.priority.fit._replace(weights=weights)
     return replace(guess, priority=guess.priority._replace(fit=fit))
 
 
 def _with_point(guess: SiteGuess, point: SharePoint) -> SiteGuess:
     return replace(guess, priority=guess.priority._replace(point=point))
-
-
-def _shared(guess: SiteGuess, place: int, by: int) -> SiteGuess:
-    """An account, or a user after all accounts, has a larger or a smaller share."""
-    point = guess.priority.point
-    places, count = [*point.accounts, *point.users], len(point.accounts)
-    places[place] = min(max(places[place] + by, 0), len(SHARES) - 1)
-    users = tuple(places[count:])
-    return _with_point(guess, point._replace(accounts=tuple(places[:count]), users=users))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, chain, pairwise
-from math import ceil, inf, log
+from itertools import accumulate, chain, pairwise, takewhile
+from math import ceil, inf
 from typing import Final
 
 import numpy as np
@@ -14,20 +14,20 @@ from numpy.random import Generator, default_rng
 from foretrain.cluster.mixed import Fleet
 from foretrain.errors import InputError
 from foretrain.jobs.priority_evidence import (
+    ENOUGH,
     Explanation,
     OrderEvidence,
     PrintedEvidence,
-    PriorityEvidence,
+    beginnings,
     explanations,
+    with_shares,
 )
 from foretrain.jobs.replay import WrongDecisions, wrong_decisions
-from foretrain.jobs.run import run
-from foretrain.jobs.site_guess import AT_ONCE, PERIODS, Nearby, SiteGuess, passing, usual
+from foretrain.jobs.site_guess import AT_ONCE, PERIODS, Nearby, SiteGuess, passing
 from foretrain.jobs.start_orders import (
     PERIOD,
     Flags,
     KeptByLimit,
-    Numbers,
     Started,
     StartTicks,
     limits_kept,
@@ -36,8 +36,6 @@ from foretrain.jobs.start_orders import (
     started,
 )
 from foretrain.measured.job import Log
-from foretrain.measured.limit import PartyLimit
-from foretrain.measured.queue_study import Conditions
 from foretrain.measured.site import BackfillRules
 
 SIZES: Final = (1, 2, 4, 8)
@@ -49,33 +47,33 @@ RESERVES: Final = (0, 1, 3)
 POOL: Final = 6
 """Explanations of each way to pass that are asked under every other way too."""
 
+EXPLAINED: Final = 2
+"""Explanations that break no order with which nobody looks for more."""
+
+HOPELESS: Final = 0.2
+"""Broken orders over jobs beyond which, after two walks, a way to pass is not the site's."""
+
 LIMITS: Final = 3
 """Decisions that a limit must put right to be believed."""
 
-MOST_RUNS: Final = 480
+MOST_RUNS: Final = 960
 """Simulations of a log of `USUAL` jobs, one decision at a time or as a whole."""
 
-FEWEST_RUNS: Final = 120
+FEWEST_RUNS: Final = 240
 """The same of a log of many jobs."""
+
+ROUNDS: Final = 6
+"""Into which simulations are divided: each begins where the fewest decisions are wrong."""
+
+ORDERED: Final = 4_000
+"""Steps of a walk that looks at the orders of `USUAL` jobs alone."""
 
 USUAL: Final = 400
 CLOCK: Final = 30.0
 """Seconds that the phase of the priorities' period is tried at where nothing ticks."""
 
-HEAT: Final = 0.03
-"""Share of the wrong decisions by which a step may be worse at first."""
-
 PROPOSED: Final = 20
 """Guesses that are proposed for one that is simulated, at most: others are known to be worse."""
-
-TURNS: Final = 2
-"""Times that a search is heated again from the best guess that it has."""
-
-REPLAYED: Final = 16
-"""Guesses with the fewest wrong decisions that are replayed as a whole."""
-
-MIDDLE: Final = 0.2
-"""Weight of the median in how far a replay is from a log."""
 
 
 @dataclass(slots=True)
@@ -106,7 +104,8 @@ class SiteSearch:
     runs: int = 0
     _logs: dict[float, Log] = field(default_factory=dict)
     _wrong: dict[str, tuple[WrongDecisions, SiteGuess]] = field(default_factory=dict)
-    _apart: dict[str, float] = field(default_factory=dict)
+    _random: Generator = field(default_factory=lambda: default_rng(0))
+    _found: list[Explanation] = field(default_factory=list)
     _orders: dict[object, OrderEvidence | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -118,23 +117,35 @@ class SiteSearch:
             MOST_RUNS, max(FEWEST_RUNS, MOST_RUNS * USUAL // max(1, len(self.jobs.begun)))
         )
 
-    def best(self) -> SiteGuess:
-        """The guess that makes the log's decisions, or whose replay is nearest to the log."""
+    def best(self) -> tuple[SiteGuess, float]:
+        """The guess with the fewest wrong decisions, and how many: with none it is the log's."""
         best, count = self._begun(self._bare())
-        limits = self._limited(best, count)
+        limits = self._limited(best, count)[0].limits
         if limits:
             best, count = self._begun(replace(self._bare(), limits=limits), best)
         best, count = self._swept(best, count)
-        random, left = default_rng(0), self.most - self.runs - REPLAYED
-        for _ in range(TURNS):
+        steps = max(1, (self.most - self.runs) // ROUNDS)
+        while count and self.runs < self.most:
+            best, count = self._round(best, steps)
+        return best, count
+
+    def nearest(self, count: int) -> Sequence[SiteGuess]:
+        """Guesses with the fewest wrong decisions, so many at most."""
+        known = sorted(self._wrong.values(), key=lambda each: each[0].total)
+        return [guess for _, guess in known[:count]]
+
+    def _round(self, best: SiteGuess, steps: int) -> tuple[SiteGuess, float]:
+        """Walks from the best guess, and from where orders lead to from it and from elsewhere."""
+        count = self._least([best])[1]
+        others = [self._found[self._random.integers(len(self._found))]] if self._found else []
+        starts = [best, *(replace(best, priority=each) for each in others)]
+        here, _ = self._least([self._ordered(each) for each in starts])
+        for each in (best, here):
             if count:
-                best, count = self._annealed(best, left // TURNS, random)
-            if count:
-                best, count = self._swept(best, count)
-        if not count:
-            return self._usual(best)
-        known = sorted(self._wrong.values(), key=lambda each: each[0].total)[:REPLAYED]
-        return min((guess for _, guess in known), key=self.apart, default=best)
+                best, count = self._least([best, self._annealed(each, steps // 2)])
+        if count:
+            best, count = self._swept(best, count)
+        return self._limited(best, count)
 
     def _begun(self, bare: SiteGuess, *others: SiteGuess) -> tuple[SiteGuess, float]:
         """The best of some ways to pass, each with the priorities that explain any of them."""
@@ -142,8 +153,9 @@ class SiteSearch:
         likely, *layouts = self._layouts(bare)
         for laid in (likely, *(() if likely.parts else layouts)):
             for strict, fills in self._ways():
-                told = self._explained(laid, strict)
+                told = self._explained(replace(laid, backfill=fills[0]), strict)
                 found += told[:POOL]
+                self._found += told[:POOL]
                 for each in fills:
                     guesses += self._resized(replace(laid, priority=told[0], backfill=each))
         best, least = self._least(guesses)
@@ -179,28 +191,20 @@ class SiteSearch:
             [replace(guess, period=each) for each in PERIODS],
             [*self._layouts(guess)],
             [*self._resized(guess)],
+            [guess.without(each) for each in guess.limits],
             *passing(guess, self.seen.interval),
         ]
 
-    def _limited(self, best: SiteGuess, count: float) -> tuple[PartyLimit, ...]:
-        """Limits of which each makes fewer decisions wrong."""
+    def _limited(self, best: SiteGuess, count: float) -> tuple[SiteGuess, float]:
+        """The same with limits of which each makes fewer decisions wrong."""
         for each in limits_kept(self.jobs, best.nodes * best.per_node):
             if count < LIMITS:
                 break
             limited = replace(best, limits=(*best.limits, each))
-            found = self.wrong(limited, count - LIMITS)
+            found = None if each in best.limits else self.wrong(limited, count - LIMITS)
             if found is not None and found.total <= count - LIMITS:
                 best, count = limited, found.total
-        return best.limits
-
-    def _usual(self, best: SiteGuess) -> SiteGuess:
-        """The same without what decides nothing in the log: that is as usual, or has no weight."""
-        for change in usual(best):
-            there = change(best)
-            found = self.wrong(there, 0.0)
-            if found is not None and not found.total:
-                best = there
-        return best
+        return best, count
 
     def wrong(self, guess: SiteGuess, most: float = inf) -> WrongDecisions | None:
         """Decisions of the log that a guess makes otherwise; None where they are too many.
@@ -213,9 +217,9 @@ class SiteSearch:
         if key not in self._wrong:
             # A cycle that passes over jobs of busy users tells nothing of their priorities.
             telling = not (guess.backfill and guess.backfill.per_user)
-            if most < inf and telling and self._broken_starts(guess) > most:
+            if most < inf and telling and len(self.broken(guess).missed) > most:
                 return None
-            self._count()
+            self.count()
             rules = guess.rules(self.jobs, printed=self.printed)
             fleet = self.told or guess.fleet
             try:
@@ -227,11 +231,17 @@ class SiteSearch:
             self._wrong[key] = found, guess
         return self._wrong[key][0]
 
-    def _broken_starts(self, guess: SiteGuess) -> int:
-        """Decisions of the log that a guess makes otherwise, at least: no simulation is needed."""
+    def broken(self, guess: SiteGuess, *, ties: bool = False) -> WrongDecisions:
+        """Starts that a guess makes otherwise, at least: no simulation is needed.
+
+        Args:
+            guess: that is asked.
+            ties: whether a later job that started before its equal counts.
+        """
         orders, (point, fit) = self._orders_of(guess), guess.priority
         scale = guess.scale(printed=self.printed)
-        return orders.broken_starts(point, scale * fit.weights) if orders else 0
+        nothing = WrongDecisions(frozenset(), frozenset())
+        return orders.broken_starts(point, scale * fit.weights, ties=ties) if orders else nothing
 
     def _orders_of(self, guess: SiteGuess) -> OrderEvidence | None:
         """Who started before whom, as far as a guess says that it tells of priorities."""
@@ -267,29 +277,21 @@ class SiteSearch:
                 best, least = guess, found.total
         return best, least
 
-    def _annealed(self, best: SiteGuess, steps: int, random: Generator) -> tuple[SiteGuess, float]:
-        """The guess with the fewest wrong decisions on a walk from one."""
-        here, decided = best, self.wrong(best)
-        if decided is None:
-            return best, inf
-        nearby = Nearby(self.jobs, random, otherwise=self._otherwise, refit=self._refit)
-        least, first = decided.total, self.runs
-        for _ in range(PROPOSED * steps):
-            gone = (self.runs - first) / steps
-            if gone >= 1.0:
-                break
-            heat = max(1.0, HEAT * least) * (1.0 - gone)
-            most = decided.total - heat * log(1.0 - random.random())
-            there = nearby.step(here, decided)
-            found = self.wrong(there, most)
-            if found is None or found.total > most:
-                continue
-            here, decided = there, found
-            if found.total < least:
-                best, least = there, found.total
-            if not least:
-                break
-        return best, least
+    def _annealed(self, here: SiteGuess, steps: int) -> SiteGuess:
+        """The guess with the fewest wrong decisions on a walk of so many simulations."""
+        first = self.runs
+        nearby = Nearby(self.jobs, self._random, otherwise=self._otherwise, refit=self._refit)
+        gone = ((self.runs - first) / steps for _ in range(PROPOSED * steps))
+        return nearby.walked(here, self.wrong, takewhile(lambda part: part < 1.0, gone))
+
+    def _ordered(self, here: SiteGuess) -> SiteGuess:
+        """The guess that breaks the fewest orders on a walk: its priorities alone change."""
+        steps = max(1, ORDERED * USUAL // max(USUAL, len(self.jobs.begun)))
+        nearby = Nearby(
+            self.jobs, self._random, otherwise=lambda each: [[each]], refit=lambda each: each
+        )
+        gone = np.linspace(0.0, 1.0, steps, endpoint=False).tolist()
+        return nearby.walked(here, lambda there, _: self.broken(there, ties=True), gone)
 
     def _clocks(self, guess: SiteGuess) -> Iterator[float]:
         """By how much the site's clock may be ahead of what the ticks tell."""
@@ -304,35 +306,10 @@ class SiteSearch:
             self._logs[late] = here.later(late)
         return self._logs[late]
 
-    def apart(self, guess: SiteGuess) -> float:
-        """How far a replay is from the log: of waiting job by job, and of its median."""
-        key = repr(guess)
-        if key not in self._apart:
-            waits = self._replayed(guess)
-            self._apart[key] = inf if waits is None else self._distance(waits)
-        return self._apart[key]
-
-    def _count(self) -> None:
+    def count(self) -> None:
+        """One more simulation is made."""
         self.runs += 1
         self.tell(self.runs, max(self.runs, self.most))
-
-    def _replayed(self, guess: SiteGuess) -> Numbers | None:
-        asked = Conditions(site=guess.rules(self.jobs, printed=self.printed))
-        self._count()
-        trace = self.log.trace.later(guess.late)
-        try:
-            outcomes = run(trace, self.told or guess.fleet, "slurm", conditions=asked)
-        except InputError:
-            return None  # some job finds no room on such nodes, or under such a limit
-        known = [job.name in self.log.begun for job in self.log.trace.jobs]
-        found: Numbers = np.array(outcomes.begun)[known] - self.jobs.arrival - guess.late
-        return found
-
-    def _distance(self, waits: Numbers) -> float:
-        logged = self.jobs.begun - self.jobs.arrival
-        middle, usual = float(np.median(logged)), float(logged.mean())
-        off = abs(float(np.median(waits)) - middle) / (middle or usual)
-        return float(np.abs(waits - logged).mean()) / usual + MIDDLE * min(1.0, off)
 
     def _bare(self) -> SiteGuess:
         """Nodes as they were held; the priority is still to be found."""
@@ -370,18 +347,40 @@ class SiteSearch:
 
     def _explained(self, bare: SiteGuess, strict: Flags) -> Sequence[Explanation]:
         """Priorities, the one that explains most of what a log tells first."""
-        evidence: PriorityEvidence
         if self.printed:
-            evidence = PrintedEvidence(self.jobs, bare.factors)
+            printed = PrintedEvidence(self.jobs, bare.factors)
             self.pairs = int(np.isfinite(self.jobs.priority).sum())
-        else:
-            kept = [KeptByLimit.by(self.jobs, limit) for limit in bare.limits]
-            pairs = start_pairs(self.jobs, strict, kept, covers=bare.covers)
-            if not len(pairs.first):
-                return [bare.priority]
-            evidence = OrderEvidence(self.jobs, pairs, bare.factors)
-            self.pairs = max(self.pairs, len(pairs.first))
-        return sorted(explanations(evidence, self.jobs), key=lambda each: each.fit.broken)
+            told = [*explanations(printed, self.jobs)]
+            if min(each.fit.broken for each in told) >= ENOUGH and self.jobs.users[1:]:
+                told += with_shares(printed, self.jobs)
+            return sorted(told, key=lambda each: each.fit.broken)
+        kept = [KeptByLimit.by(self.jobs, limit) for limit in bare.limits]
+        pairs = start_pairs(self.jobs, strict, kept, covers=bare.covers)
+        if not len(pairs.first):
+            return [bare.priority]
+        orders = OrderEvidence(self.jobs, pairs, bare.factors)
+        self.pairs = max(self.pairs, len(pairs.first))
+        # What explains more orders explains the fewer ones of another way to pass too.
+        return self._walks(bare, [*explanations(orders, self.jobs), *self._found], orders)
+
+    def _walks(
+        self, bare: SiteGuess, known: Sequence[Explanation], orders: OrderEvidence
+    ) -> Sequence[Explanation]:
+        """Priorities of which the first break few orders: known ones, or where walks lead to."""
+
+        def broken(each: Explanation) -> int:
+            return self.broken(replace(bare, priority=each), ties=True).total
+
+        found = sorted(known, key=broken)
+        begins = beginnings(orders, self.jobs) if self.jobs.users[1:] else ()
+        for turn, each in enumerate((found[0], *begins)):
+            left = sorted(broken(one) for one in found)
+            if not any(left[:EXPLAINED]) or (
+                turn >= EXPLAINED and left[0] > HOPELESS * len(self.jobs.begun)
+            ):
+                break
+            found.append(self._ordered(replace(bare, priority=each)).priority)
+        return sorted(found, key=broken)
 
     def _resized(self, guess: SiteGuess) -> Iterator[SiteGuess]:
         """The same devices in nodes of each size, where nobody tells it."""

@@ -23,7 +23,7 @@ Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-MOST_OTHERS: Final = 24
+MOST_OTHERS: Final = 64
 """Jobs that wait with which a start is compared, spread over all of them."""
 
 PERIOD: Final = 300.0
@@ -174,7 +174,7 @@ def start_pairs(
         there = (jobs.arrival <= when) & (jobs.begun > when)
         waits = there & covers[jobs.group[place], jobs.group]
         for limit in kept:
-            waits &= ~limit.barred(jobs, there, when)
+            waits &= ~limit.barred(jobs, there, int(place))
         if not strict[place]:
             waits &= (jobs.devices <= jobs.devices[place]) & (jobs.limit <= jobs.limit[place])
         others = np.flatnonzero(waits)
@@ -215,16 +215,20 @@ class KeptByLimit(NamedTuple):
         amounts = jobs.devices if devices else np.ones_like(jobs.devices)
         return cls(party, amounts, limit.devices if devices else limit.jobs)
 
-    def barred(self, jobs: Started, waits: Flags, when: float) -> Flags:
-        """Jobs that wait and are kept by the limit.
+    def barred(self, jobs: Started, waits: Flags, place: int) -> Flags:
+        """Jobs that wait as another one starts, and may be kept by the limit.
 
         Args:
             jobs: that started.
             waits: whether each waits at the moment. [job]
-            when: seconds since the trace began.
+            place: of the one that starts.
+
+        Of jobs that start at one moment nobody tells which was first: what the others hold is
+        held already.
         """
-        bound = self.party >= 0
-        runs = (jobs.begun < when) & (jobs.ended > when) & bound
+        bound, when = self.party >= 0, jobs.begun[place]
+        runs = (jobs.begun <= when) & (jobs.ended > when) & bound
+        runs[place] = False
         count = int(self.party.max()) + 1
         held = np.bincount(self.party[runs], self.amounts[runs], minlength=count)
         kept: Flags = waits & bound & (held[self.party] + self.amounts > self.most)

@@ -12,10 +12,11 @@ from foretrain.jobs.start_orders import Flags, Numbers, Places, Started
 from foretrain.measured.site import Association
 
 SHARES: Final = (
-    1 / 8, 1 / 5, 1 / 4, 1 / 3, 2 / 5, 1 / 2, 2 / 3, 3 / 4, 1.0,
-    4 / 3, 3 / 2, 2.0, 5 / 2, 3.0, 4.0, 5.0, 8.0,
+    1 / 10, 1 / 8, 1 / 6, 1 / 5, 1 / 4, 1 / 3, 2 / 5, 1 / 2, 3 / 5, 2 / 3, 3 / 4, 4 / 5, 1.0,
+    5 / 4, 4 / 3, 3 / 2, 5 / 3, 2.0, 5 / 2, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0,
 )  # fmt: skip
-"""Shares that are tried, for only their ratios among siblings matter."""
+"""Shares that are tried, for only their ratios among siblings matter: all of whole numbers up to 5
+and some further ones."""
 
 
 class SharePoint(NamedTuple):
@@ -51,6 +52,38 @@ class SharePoint(NamedTuple):
             least = min(SHARES[each] for (other, _), each in siblings if other == account)
             share = SHARES[place] / least
             yield Association(name=user, parent=account, shares=share, is_user=True)
+
+    def moved(self, place: int, by: int, beside: Sequence[int]) -> SharePoint:
+        """The same with a larger or a smaller share of an account, or of a user after all accounts.
+
+        Args:
+            place: of it.
+            by: so many shares that are tried further on.
+            beside: places of all that share with it: the first has a share of 1 before, for only
+                so are some ratios among those that are tried. Nobody where shares stay as told.
+        """
+        places, count = np.array([*self.accounts, *self.users]), len(self.accounts)
+        if beside:
+            rows, told = list(beside), np.log(SHARES)
+            apart = told[places[rows]] - told[places[beside[0]]]
+            places[rows] = np.abs(apart[:, None] - told).argmin(axis=1)
+        places[place] = min(max(places[place] + by, 0), len(SHARES) - 1)
+        found = places.tolist()
+        return self._replace(accounts=tuple(found[:count]), users=tuple(found[count:]))
+
+
+def siblings(jobs: Started, place: int) -> list[int]:
+    """Places of all who share with an account, or with a user after all accounts.
+
+    Args:
+        jobs: whose users they are.
+        place: of it among the shares of a point.
+    """
+    count = len({account for account, _ in jobs.users})
+    if place < count:
+        return [*range(count)]
+    own = jobs.users[place - count][0]
+    return [count + each for each, (account, _) in enumerate(jobs.users) if account == own]
 
 
 class UserRanks:
