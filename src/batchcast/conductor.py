@@ -289,7 +289,7 @@ class Conductor:
 
     def _learn_layout(self, message: Message) -> None:
         self._layout = self._frontend.layout = layout_from(message.json())
-        self._frontend.drawn.follows |= self._settings.may_follow and bool(message.second)
+        self._frontend.drawn.learn(noisy=self._settings.may_follow and bool(message.second))
         try:
             slots = slots_within(self._settings.memory, self._layout, together=1)
             self._arena = make_arena(self._layout, slots)
@@ -328,6 +328,7 @@ class Conductor:
             slots=self._columns.slots,
             samples=self._order.samples,
             follows=self._frontend.drawn.follows,
+            noisy=self._frontend.drawn.noisy,
             epoch=epoch,
             position=position,
             about=self._frontend.about(),

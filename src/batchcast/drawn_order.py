@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import base64
 import socket
+import struct
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,12 +31,14 @@ from batchcast.order import draw_numbers
 from batchcast.reader_connection import ReaderConnection
 from batchcast.subscription import Subscription
 
-SEEDED = 1 << 32
-"""Below it lie the seeds that people write. Source: PyTorch begins with 64 random bits."""
+UNSEEDED = range(1 << 44, (1 << 64) - (1 << 32))
+"""Beside it lie the seeds that people write, negative ones above it. Source: PyTorch begins with 64
+random bits, so one process in a million that is not seeded is taken for one that is."""
 
 OTHER_ORDER = (
     "'{}' has seeded PyTorch, which decides the order of a DataLoader of its own; the readers of "
-    "the stream '{}' have drawn differently, so share(..., seed=0) decides theirs. Say that, or "
+    "the stream '{}' have drawn differently, or had begun a loop before they seeded it, so "
+    "share(..., seed=0) decides theirs. Say that, seed before the first loop, or "
     "give the DataLoader that is shared generator=torch.Generator().manual_seed(0)."
 )
 OTHER_DRAWS = (
@@ -43,17 +46,23 @@ OTHER_DRAWS = (
     "that has no worker: over the stream '{}' both come to other numbers. Give the DataLoader that "
     "is shared num_workers=1, or say share(..., seed=0)."
 )
+LEFT_DRAWS = (
+    "'{}' has left a loop early. Samples of its own DataLoader, as that has no worker, would have "
+    "drawn up to there from generators of the script; over the stream '{}' none of these has moved "
+    "on. Give the DataLoader that is shared num_workers=1, or say share(..., seed=0)."
+)
 
 
 def drawn_so_far() -> GeneratorStates:
     """What the generators are like; nothing where nobody seeded PyTorch's."""
     import torch
 
-    return GeneratorStates.now() if torch.initial_seed() < SEEDED else GeneratorStates()
+    return GeneratorStates() if torch.initial_seed() in UNSEEDED else GeneratorStates.now()
 
 
-LAST, FIRST, FIXED = 1, 2, 4
-"""Flags: it is so from here on; a loop over a new loader begins; an epoch has begun like this."""
+LAST, FIRST, FIXED, WAITS = 1, 2, 4, 8
+"""Flags: it is so from here on; a loop over a new loader begins; an epoch has begun like this; a
+loop has begun and has not asked for its first batch."""
 
 
 class EpochOrder(NamedTuple):
@@ -88,6 +97,7 @@ class DrawnOrders:
 
     Attributes:
         follows: whether orders may hang on what readers draw.
+        noisy: whether samples draw, as a loader that reads them itself is shared.
 
     Args:
         follows: whether they do at first.
@@ -96,13 +106,18 @@ class DrawnOrders:
     """
 
     def __init__(self, *, follows: bool, patience: float, clock: Callable[[], float]) -> None:
-        self.follows = follows
+        self.follows, self.noisy = follows, False
         self._patience = patience
         self._clock = clock
         self._left: dict[int, str] = {}
         self._told: dict[socket.socket, _Telling] = {}
         self._decided: dict[int, EpochOrder] = {}
         self._asked: int | None = None
+
+    def learn(self, *, noisy: bool) -> None:
+        """The first samples were read: they draw from the script's own generators, or do not."""
+        self.noisy = noisy
+        self.follows |= noisy
 
     def told(self, peer: socket.socket, message: Message) -> None:
         """A reader begins an epoch.
@@ -116,7 +131,7 @@ class DrawnOrders:
         except ValueError as error:
             raise StreamGarbled(f"A reader tells of its generators, and {error}.") from error
         self._told[peer] = _Telling(epoch, states, message.second, self._clock())
-        if (known := self._known(epoch)) is not None:
+        if not message.second & WAITS and (known := self._known(epoch)) is not None:
             known.tell(peer, epoch)
 
     def ended(self, epoch: int, body: bytes) -> None:
@@ -135,7 +150,8 @@ class DrawnOrders:
     @property
     def patience(self) -> float | None:
         """Seconds for which a feeder waits on for readers; nothing if none waits."""
-        waiting = [each.at for each in self._told.values() if each.epoch == self._asked]
+        told = [each for each in self._told.values() if not each.flags & WAITS]
+        waiting = [each.at for each in told if each.epoch == self._asked]
         return max(0.0, min(waiting) + self._patience - self._clock()) if waiting else None
 
     def of(self, epoch: int, readers: Sequence[Subscription]) -> EpochOrder | None:
@@ -149,7 +165,7 @@ class DrawnOrders:
             return known
         self._asked = epoch
         awaited = [reader.peer for reader in readers if reader.epoch <= epoch]
-        told = {peer: each for peer, each in self._told.items() if each.epoch == epoch}
+        told = self._told_of(epoch)
         if not told or (self.patience != 0 and not told.keys() >= set(awaited)):
             return None
         decided = _agreed([*told.values()])
@@ -158,15 +174,39 @@ class DrawnOrders:
         self._decided = {at: it for at, it in self._decided.items() if at >= slowest}
         self._left = {at: it for at, it in self._left.items() if at >= slowest}
         self._decided[epoch] = decided
-        for peer in told:
-            decided.tell(peer, epoch)
+        for peer, each in told.items():
+            if not each.flags & WAITS:
+                decided.tell(peer, epoch)
         return decided
+
+    def _told_of(self, epoch: int) -> dict[socket.socket, _Telling]:
+        """Who begins an epoch, with what.
+
+        Who has not asked for its first batch may still draw; but not while another reader of its
+        process waits, as with `zip(reader, other)`.
+        """
+        told = {peer: each for peer, each in self._told.items() if each.epoch == epoch}
+        asks = {process_of(peer) for peer, each in told.items() if not each.flags & WAITS}
+        return {
+            peer: each
+            for peer, each in told.items()
+            if not each.flags & WAITS or process_of(peer) in asks
+        }
 
     def _known(self, epoch: int) -> EpochOrder | None:
         if epoch in self._decided:
             return self._decided[epoch]
         return None if self.follows else SEED_DECIDES
 
+
+def process_of(peer: socket.socket) -> int:
+    """The process at the other end, as the kernel tells."""
+    told = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    process, *_ = _CREDENTIALS.unpack(told)
+    return int(process)
+
+
+_CREDENTIALS = struct.Struct("3i")
 
 SEED_DECIDES = EpochOrder(GeneratorStates(), last=True)
 
@@ -201,13 +241,13 @@ class ReaderOrder:
         self.states = self._own = GeneratorStates()
         self._names = model, stream
         self._follows = self._hears = self._gave_up = self._warned = False
-        self._epoch, self._loops = -1, 0
+        self._epoch, self._loops, self._waits = -1, 0, False
         self._begun: list[GeneratorStates] = []
         self.resume(saved)
 
     def resume(self, saved: Mapping[str, Any] | None) -> None:
         """The epoch that a saved state is within goes on in the order that it had."""
-        self._epoch, self._saved = -1, None
+        self._epoch, self._saved, self._open = -1, None, False
         self.looks = 0 if saved is None else saved.get("looks", 0)
         if saved is not None and saved["position"] > 0:
             self._saved = GeneratorStates.of(base64.b64decode(saved.get("order", "")))
@@ -221,23 +261,59 @@ class ReaderOrder:
 
     def enter(self, line: ReaderConnection) -> None:
         """A stream lets this reader in; another one than before, where it was in an epoch."""
-        self._follows = line.welcome.follows
+        self._follows, self._welcome = line.welcome.follows, line.welcome
         told = line.welcome.told.items()
         self._counted = any(wanted for name, wanted in told if name.endswith(wants_epoch("")))
         if self._epoch >= 0:
             known = not self._hears
             self._tell(line, self.states if known else self._own, fixed=known)
 
+    def loop(self, line: ReaderConnection, epoch: int) -> None:
+        """A loop begins, which draws what a private loader draws; a training draws on as over that.
+
+        Raises:
+            StreamVersion: the stream's order is another than it was where a state was saved.
+        """
+        draws = self._welcome.draws
+        if not self._welcome.waits:
+            self.begin(line, epoch)
+        draw_numbers(draws[min(self._loops, 1)])
+        self._loops += 1
+        self._waits = True
+        if not self._welcome.waits:
+            self.take(line, epoch)
+        elif self._follows and epoch != self._epoch and self._saved is None:
+            line.say(Kind.ORDER, drawn_so_far().as_bytes(), first=epoch, second=WAITS)
+
+    def take(self, line: ReaderConnection, epoch: int) -> None:
+        """The loop takes a batch: with the first one the order is drawn, if a loader waits for it.
+
+        Raises:
+            StreamVersion: the stream's order is another than it was where a state was saved.
+        """
+        if self._waits:
+            self._waits = False
+            self.begin(line, epoch)
+            draw_numbers(self._welcome.draws[2])
+            if self._follows:
+                self._begun.append(GeneratorStates.now())
+
     def begin(self, line: ReaderConnection, epoch: int) -> None:
-        """A loop begins; the second one of an epoch goes on with it.
+        """An epoch begins; the second loop of an epoch goes on with it.
 
         Raises:
             StreamVersion: the stream's order is another than it was where a state was saved.
         """
         if epoch == self._epoch:
             return
+        seeded = drawn_so_far()
+        self._own = GeneratorStates() if self._gave_up else seeded
+        if self._gave_up and any(seeded):
+            self._warn(OTHER_ORDER)
+        elif self._open and self._welcome.noisy and any(self.states):
+            self._warn(LEFT_DRAWS)
         self._epoch, self.states, self._begun = epoch, GeneratorStates(), []
-        self._own = GeneratorStates() if self._gave_up else drawn_so_far()
+        self._open = True
         within = self._saved is not None
         self._tell(line, self._saved or GeneratorStates() if within else self._own, fixed=within)
         if self._saved and any(self._saved) and not self._follows:
@@ -246,7 +322,7 @@ class ReaderOrder:
     def _tell(self, line: ReaderConnection, states: GeneratorStates, *, fixed: bool) -> None:
         self._hears = self._follows
         if self._follows:
-            flags = FIRST * (not self._loops) | FIXED * fixed
+            flags = FIRST * (self._loops <= self._waits) | FIXED * fixed
             line.say(Kind.ORDER, states.as_bytes(), first=self._epoch, second=flags)
 
     def looked(self, line: ReaderConnection) -> bool:
@@ -259,13 +335,6 @@ class ReaderOrder:
         self.looks += 1
         line.say(Kind.LOOKED)
         return True
-
-    def draw(self, count: int) -> None:
-        """Draw what a private loader draws, so that a training draws on as it does over that."""
-        draw_numbers(count)
-        self._loops += 1
-        if self._follows:
-            self._begun.append(GeneratorStates.now())
 
     def hear(self, line: ReaderConnection) -> None:
         """Wait until it is known what decides the order of the epoch.
@@ -289,7 +358,7 @@ class ReaderOrder:
         if saved is not None:
             if saved != self.states:
                 raise self._cannot_resume()
-        elif self._own.torch != self.states.torch:
+        elif any(self._own) and self._own.torch != self.states.torch:
             self._warn(OTHER_ORDER)
 
     def ended(self, left: str) -> None:
@@ -297,6 +366,7 @@ class ReaderOrder:
 
         Those go on from there from which this script has drawn nothing meanwhile.
         """
+        self._open = False
         if not left or len(self._begun) != 1 or self._own.torch != self.states.torch:
             return
         ends, now = GeneratorStates.of(base64.b64decode(left)), GeneratorStates.now()
@@ -309,7 +379,7 @@ class ReaderOrder:
             self._warn(OTHER_DRAWS)
 
     def _warn(self, text: str) -> None:
-        if not self._warned and any(self._own):
+        if not self._warned:
             warnings.warn(text.format(*self._names), OtherOrder, stacklevel=7)
             self._warned = True
 

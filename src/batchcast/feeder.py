@@ -125,7 +125,7 @@ class _Feeder:
         now = GeneratorStates.now()
         with generators_kept():
             sow(seed_of(self._source.seed, 0))
-            draw_numbers(self._source.draws[0])
+            draw_numbers(self._source.draws[0] + self._source.draws[2])
             return now != GeneratorStates.now()
 
     def _drawn(self, epoch: int) -> GeneratorStates:
@@ -153,8 +153,9 @@ class _Feeder:
                 part.set_epoch(epoch)
         assert loader is not None
         if drawn and any(drawn):
+            loop = iter(loader) if self._source.waits else loader
             drawn.put()
-            yield from loader
+            yield from loop
             self._left = GeneratorStates.now().as_bytes() if self._source.reads else b""
         else:
             yield from loader

@@ -89,14 +89,14 @@ class Hello:
         return asdict(self)
 
 
-LOOPS = 2
-"""Kinds of loops that may draw differently."""
+LOOPS = 3
+"""Moments of loops at which something is drawn."""
 
 MOST_DRAWS = 1 << 32
 """Numbers that one may draw at most."""
 
 
-OF_SETTINGS = ("epochs", "seed", "batch", "batches", "pinned", "draws", "told")
+OF_SETTINGS = ("epochs", "seed", "batch", "batches", "pinned", "draws", "waits", "told")
 """What whoever begins must know of what a stream was asked for."""
 
 
@@ -113,7 +113,10 @@ class Welcome:
         batch: samples of a batch of the loader that is shared, where it was told.
         batches: of an epoch, where the loader tells.
         pinned: whether the loader pinned its batches.
-        draws: numbers that a private loader draws when its first loop begins, and each later one.
+        draws: numbers that a private loader draws when its first loop begins, each later one, and
+            each with its first batch.
+        waits: whether a loader draws its order not before its first batch is asked for.
+        noisy: whether samples draw where a script does, as the loader reads them itself.
         follows: whether orders hang on what readers draw, who tell when they begin an epoch.
         told: what the attributes of a loader tell.
         epoch: where to begin.
@@ -129,7 +132,9 @@ class Welcome:
     batch: int | None
     batches: int | None
     pinned: bool
-    draws: tuple[int, int]
+    draws: tuple[int, int, int]
+    waits: bool
+    noisy: bool
     follows: bool
     told: Mapping[str, int]
     epoch: int
@@ -142,9 +147,11 @@ class Welcome:
         whole("position", self.position)
         whole("seed", self.seed, least=-LARGEST)
         if len(self.draws) != LOOPS:
-            raise StreamGarbled("Draws are told of the first loop and of the later ones.")
-        if not isinstance(self.follows, bool):
-            raise StreamGarbled("Whether orders hang on readers is true or false.")
+            raise StreamGarbled(
+                "Draws are told of the first loop, of the later ones and of the first batch."
+            )
+        if not all(isinstance(each, bool) for each in (self.follows, self.waits, self.noisy)):
+            raise StreamGarbled("Whether and when orders hang on readers is true or false.")
         for value in self.draws:
             whole("draws", value, most=MOST_DRAWS)
         for name, value in self.told.items():

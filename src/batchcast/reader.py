@@ -82,8 +82,7 @@ class Reader(LooksLikeALoader):
                 f"'{self._asked.model}' has begun and ended them all. A loop that is left early "
                 "ends its epoch; share(..., epochs=...) says how many there are."
             )
-        self._order.begin(self._line, self.epoch)
-        self._order.draw(self._draws[min(self._loop, 1)])
+        self._order.loop(self._line, self.epoch)
         self._loop += 1
         return _Epoch(self, self._loop)
 
@@ -225,6 +224,7 @@ class Reader(LooksLikeALoader):
                 "Another loop over this reader has begun, so this one cannot go on: a reader is in "
                 "one place. Attach a second reader, or keep one iterator and use it throughout."
             )
+        self._order.take(self._line, self.epoch)
         if self._repeats and self._supply.again is not None:
             self._repeats = False
             return self._supply.again()
@@ -328,7 +328,7 @@ class Reader(LooksLikeALoader):
         learn_size_of((self.batch_size or 1) * layout.sample_bytes)
         self._about, self._seed = welcome.about, welcome.seed
         self._samples, self._epochs = welcome.samples, welcome.epochs
-        self._batches, self._draws, self._told = welcome.batches, welcome.draws, welcome.told
+        self._batches, self._told = welcome.batches, welcome.told
         lends = self._asked.lend
         maker = self._maker(layout, pinned=self._asked.pins(welcome.pinned))
         self._supply = PrefetchBuffer(self._line, self._columns, maker, lends=lends)

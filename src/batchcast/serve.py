@@ -31,7 +31,9 @@ class SourceFacts:
         batch: samples of a batch of the loader that is shared, where it was told.
         batches: of an epoch, where the loader tells.
         pinned: whether the loader pinned its batches.
-        draws: numbers that a private loader draws when its first loop begins, and each later one.
+        draws: numbers that a private loader draws when its first loop begins, each later one, and
+            each with its first batch.
+        waits: whether a loader draws its order not before its first batch is asked for.
         hangs: whether its order hangs on PyTorch's generator, as that is then.
         told: what the attributes of a loader tell.
     """
@@ -42,7 +44,8 @@ class SourceFacts:
     batch: int | None
     batches: int | None
     pinned: bool
-    draws: tuple[int, int] = (0, 0)
+    draws: tuple[int, int, int] = (0, 0, 0)
+    waits: bool = False
     hangs: bool = False
     told: Mapping[str, int] = field(default_factory=dict)
 
@@ -57,6 +60,7 @@ def facts_of(source: Source) -> SourceFacts:
         batches=source.batches,
         pinned=source.pinned,
         draws=source.draws,
+        waits=source.waits,
         hangs=source.hangs,
         told=source.told,
     )

@@ -30,7 +30,9 @@ class Settings:
         batch: samples of a batch of the loader that is shared, where it was told.
         batches: of an epoch, where the loader tells.
         pinned: whether the loader pinned its batches.
-        draws: numbers that a private loader draws when its first loop begins, and each later one.
+        draws: numbers that a private loader draws when its first loop begins, each later one, and
+            each with its first batch.
+        waits: whether a loader draws its order not before its first batch is asked for.
         follows: whether a loader's orders hang on what readers draw, as nobody gave a seed.
         may_follow: whether they would if its samples drew something.
         told: what the attributes of a loader tell.
@@ -49,7 +51,8 @@ class Settings:
     batch: int | None = None
     batches: int | None = None
     pinned: bool = False
-    draws: tuple[int, int] = (0, 0)
+    draws: tuple[int, int, int] = (0, 0, 0)
+    waits: bool = False
     follows: bool = False
     may_follow: bool = False
     told: Mapping[str, int] = field(default_factory=dict)

@@ -50,10 +50,11 @@ class Source:
         pinned: whether the loader was to give batches in pinned memory.
         slot: bytes of a slot of the arena for batches that are handed on whole.
         draws: numbers of 32 bits that a private loader draws from PyTorch's generator when a loop
-            over it begins: the first loop, every later one.
+            over it begins: the first loop, every later one, and each when its first batch is taken.
         hangs: whether the order of a private loader, or what its workers draw, hangs on that
             generator.
         reads: whether a loader reads its samples itself, which then draw where it does.
+        waits: whether a loader draws its order not before its first batch is asked for.
         told: what its attributes tell to who looks at a loader, numbers all.
     """
 
@@ -68,9 +69,10 @@ class Source:
     batches: int | None = None
     pinned: bool = False
     slot: int = 1 << 16
-    draws: tuple[int, int] = (0, 0)
+    draws: tuple[int, int, int] = (0, 0, 0)
     hangs: bool = False
     reads: bool = False
+    waits: bool = False
     told: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -188,21 +190,31 @@ def _told(source: Any) -> Mapping[str, int]:
     return {name: int(value) for name, value in told.items() if value is not None}
 
 
-def _draws(source: Any) -> tuple[int, int]:
-    """What a loop over an iterable draws before its first batch, the first loop and a later one.
+def _draws(source: Any) -> tuple[int, int, int]:
+    """What a loop over an iterable draws: the first one, a later one, each with its first batch.
 
     A loader draws a seed for its workers, unless it keeps them, and a sampler of PyTorch's what it
-    orders by, unless it has a generator of its own. What other samplers draw is not known.
+    orders by, unless it has a generator of its own. What other samplers draw is not known. Without
+    workers the order is drawn when the first batch is asked for.
     """
     from torch.utils.data import DataLoader, IterableDataset
 
     if not isinstance(source, DataLoader):
-        return (SEED, SEED) if isinstance(source, IterableDataset) else (0, 0)
+        return (SEED, SEED, 0) if isinstance(source, IterableDataset) else (0, 0, 0)
     batches = getattr(source, "batch_sampler", None)
     orders = _drawn_by(getattr(batches, "sampler", source.sampler))
     seeds = SEED if source.generator is None else 0
     keeps = source.num_workers > 0 and source.persistent_workers
-    return seeds + orders, (0 if keeps else seeds) + orders
+    if _waits(source):
+        return seeds, seeds, orders
+    return seeds + orders, (0 if keeps else seeds) + orders, 0
+
+
+def _waits(loader: Any) -> bool:
+    """Whether a loader draws its order not before its first batch is asked for."""
+    from torch.utils.data import DataLoader
+
+    return not loader.num_workers and type(loader).__iter__ is DataLoader.__iter__
 
 
 def _hangs(source: Any) -> dict[str, bool]:
@@ -214,10 +226,10 @@ def _hangs(source: Any) -> dict[str, bool]:
 
     if not isinstance(source, DataLoader) or isinstance(source.dataset, IterableDataset):
         return {}
-    _, later = _draws(source)
+    _, later, with_batch = _draws(source)
     seeds = source.num_workers > 0 and source.generator is None
-    orders = later > (SEED if source.generator is None else 0)
-    return {"hangs": seeds or orders, "reads": not source.num_workers}
+    orders = later + with_batch > (SEED if source.generator is None else 0)
+    return {"hangs": seeds or orders, "reads": not source.num_workers, "waits": _waits(source)}
 
 
 def _drawn_by(sampler: Any) -> int:

@@ -103,9 +103,13 @@ def test_who_has_not_seeded_gets_the_order_of_the_streams_seed_every_time():
 
 
 def in_turns(seeds):
-    """What readers got that were seeded so when they began each loop, and what they were told."""
+    """What readers got that were seeded so when they began each loop, and what they were told.
+
+    A loader with a worker draws its order when the loop begins; one without waits for the first
+    batch, by which the other reader has seeded.
+    """
     found, told = [[] for _ in seeds], []
-    with together(shuffled(), *[6] * len(seeds), epochs=2) as (_, readers):
+    with together(shuffled(num_workers=1), *[6] * len(seeds), epochs=2) as (_, readers):
         for epoch in range(2):
             loops = []
             for seed, reader in zip(seeds, readers, strict=True):
@@ -130,6 +134,16 @@ def test_readers_that_draw_alike_get_their_order_and_others_that_of_the_stream_a
     assert told == [OtherOrder, OtherOrder]
     (third, fourth), told = in_turns([8, 9])
     assert third == fourth == first, "the stream's seed decides, whatever they drew"
+
+
+def test_loops_of_one_process_that_have_begun_do_not_wait_for_each_other():
+    """Both loops have begun, and the second one asks for nothing before the first has a batch."""
+    with together(shuffled(), 6, 6, epochs=1, patience=1000) as (_, readers):
+        torch.manual_seed(5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OtherOrder)
+            for (_, mine), (_, other) in zip(*readers, strict=True):
+                assert mine.tolist() == other.tolist()
 
 
 def test_samples_that_a_loader_reads_itself_draw_as_they_do_in_the_script():
@@ -157,6 +171,72 @@ def test_a_script_that_draws_where_its_samples_would_is_told():
         pytest.warns(OtherOrder, match="num_workers=1"),
     ):
         script(reader)
+
+
+@pytest.mark.parametrize("asked", [{}, {"num_workers": 1}])
+def test_an_order_is_drawn_when_a_private_loader_draws_it(asked):
+    """Without workers that is when the first batch is asked for, not when the loop begins."""
+
+    def script(loader):
+        torch.manual_seed(5)
+        found = []
+        for _ in range(2):
+            loop = iter(loader)
+            found.append(torch.rand(3).tolist())  # as a model's weights
+            found += [labels.tolist() for _, labels in loop]
+        return found, torch.rand(3).tolist()
+
+    want = script(shuffled(**asked))
+    with one(shuffled(**asked)) as (_, reader):
+        assert script(reader) == want
+
+
+def test_samples_that_a_loader_reads_itself_draw_when_the_first_batch_is_asked_for():
+    def script(loader):
+        torch.manual_seed(5)
+        loop = iter(loader)
+        torch.rand(3)
+        return [rows.tolist() for rows in loop], torch.rand(3).tolist()
+
+    loader = torch.utils.data.DataLoader(Noisy(), 5)
+    want = script(loader)
+    with one(loader, epochs=1) as (_, reader):
+        assert script(reader) == want
+
+
+def left_early(reader):
+    torch.manual_seed(5)
+    for _ in range(2):
+        next(iter(reader))
+
+
+def test_who_leaves_a_loop_whose_samples_would_have_drawn_is_told():
+    loader = torch.utils.data.DataLoader(Noisy(), 5)
+    with one(loader) as (_, reader), pytest.warns(OtherOrder, match="has left a loop early"):
+        left_early(reader)
+
+
+def test_who_leaves_a_loop_whose_samples_draw_nothing_is_told_nothing():
+    with one() as (_, reader), warnings.catch_warnings():
+        warnings.simplefilter("error", OtherOrder)
+        left_early(reader)
+
+
+def test_who_seeds_after_a_first_loop_is_told():
+    with one() as (_, reader):
+        torch.seed()
+        ids_of(reader)
+        torch.manual_seed(5)
+        with pytest.warns(OtherOrder, match="before they seeded"):
+            ids_of(reader)
+
+
+@pytest.mark.parametrize("seed", [-1, 1234567890123])
+def test_negative_and_long_seeds_are_seeds_too(seed):
+    want = private(seed)
+    with one() as (_, reader):
+        torch.manual_seed(seed)
+        assert looped(reader) == want
 
 
 @pytest.mark.parametrize("asked", [{}, {"num_workers": 1}])

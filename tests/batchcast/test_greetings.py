@@ -45,7 +45,9 @@ WELCOME = Welcome(
     seed=0,
     batch=None,
     batches=None,
-    draws=(1, 2),
+    draws=(1, 2, 0),
+    waits=False,
+    noisy=False,
     follows=False,
     told={"dataset": 8},
     pinned=False,
@@ -112,7 +114,7 @@ WRONG = {
     "no layout": ({"layout": None}, arena),
     "facts that are none": ({"about": [1]}, arena),
     "what is told is no number": ({"told": {"dataset": "x"}}, arena),
-    "draws without end": ({"draws": [1 << 40, 0]}, arena),
+    "draws without end": ({"draws": [1 << 40, 0, 0]}, arena),
 }
 
 
