@@ -166,9 +166,11 @@ class DrawnOrders:
         self._asked = epoch
         awaited = [reader.peer for reader in readers if reader.epoch <= epoch]
         told = self._told_of(epoch)
-        if not told or (self.patience != 0 and not told.keys() >= set(awaited)):
+        missing = {process_of(peer) for peer in awaited if peer not in told}
+        if not told or (self.patience != 0 and missing - self._asking(epoch)):
             return None
-        decided = _agreed([*told.values()])
+        # Readers of one process may have their turns one after the other, so none awaits another.
+        decided = SEED_DECIDES if missing and self.patience != 0 else _agreed([*told.values()])
         self.follows, self._asked = not decided.last, None
         slowest = min(reader.epoch for reader in readers)
         self._decided = {at: it for at, it in self._decided.items() if at >= slowest}
@@ -185,13 +187,17 @@ class DrawnOrders:
         Who has not asked for its first batch may still draw; but not while another reader of its
         process waits, as with `zip(reader, other)`.
         """
-        told = {peer: each for peer, each in self._told.items() if each.epoch == epoch}
-        asks = {process_of(peer) for peer, each in told.items() if not each.flags & WAITS}
+        asks = self._asking(epoch)
         return {
             peer: each
-            for peer, each in told.items()
-            if not each.flags & WAITS or process_of(peer) in asks
+            for peer, each in self._told.items()
+            if each.epoch == epoch and (not each.flags & WAITS or process_of(peer) in asks)
         }
+
+    def _asking(self, epoch: int) -> set[int]:
+        """Processes of which a reader asks for the first batch of an epoch."""
+        told = self._told.items()
+        return {process_of(peer) for peer, it in told if it.epoch == epoch and not it.flags & WAITS}
 
     def _known(self, epoch: int) -> EpochOrder | None:
         if epoch in self._decided:
@@ -243,11 +249,12 @@ class ReaderOrder:
         self._follows = self._hears = self._gave_up = self._warned = False
         self._epoch, self._loops, self._waits = -1, 0, False
         self._begun: list[GeneratorStates] = []
+        self._at: GeneratorStates | None = None
         self.resume(saved)
 
     def resume(self, saved: Mapping[str, Any] | None) -> None:
         """The epoch that a saved state is within goes on in the order that it had."""
-        self._epoch, self._saved, self._open = -1, None, False
+        self._epoch, self._saved, self._at, self._open = -1, None, None, False
         self.looks = 0 if saved is None else saved.get("looks", 0)
         if saved is not None and saved["position"] > 0:
             self._saved = GeneratorStates.of(base64.b64decode(saved.get("order", "")))
@@ -271,19 +278,14 @@ class ReaderOrder:
     def loop(self, line: ReaderConnection, epoch: int) -> None:
         """A loop begins, which draws what a private loader draws; a training draws on as over that.
 
-        Raises:
-            StreamVersion: the stream's order is another than it was where a state was saved.
+        Nobody waits for its order yet, so the script may begin another loop before.
         """
-        draws = self._welcome.draws
-        if not self._welcome.waits:
-            self.begin(line, epoch)
-        draw_numbers(draws[min(self._loops, 1)])
+        before = drawn_so_far()
+        draw_numbers(self._welcome.draws[min(self._loops, 1)])
         self._loops += 1
-        self._waits = True
-        if not self._welcome.waits:
-            self.take(line, epoch)
-        elif self._follows and epoch != self._epoch and self._saved is None:
-            line.say(Kind.ORDER, drawn_so_far().as_bytes(), first=epoch, second=WAITS)
+        self._waits, self._at = True, None if self._welcome.waits else before
+        if self._follows and epoch != self._epoch and self._saved is None:
+            line.say(Kind.ORDER, self._drawn().as_bytes(), first=epoch, second=WAITS)
 
     def take(self, line: ReaderConnection, epoch: int) -> None:
         """The loop takes a batch: with the first one the order is drawn, if a loader waits for it.
@@ -306,7 +308,7 @@ class ReaderOrder:
         """
         if epoch == self._epoch:
             return
-        seeded = drawn_so_far()
+        seeded = self._drawn()
         self._own = GeneratorStates() if self._gave_up else seeded
         if self._gave_up and any(seeded):
             self._warn(OTHER_ORDER)
@@ -319,10 +321,14 @@ class ReaderOrder:
         if self._saved and any(self._saved) and not self._follows:
             raise self._cannot_resume()
 
+    def _drawn(self) -> GeneratorStates:
+        """What a private loader would have found where it draws its order."""
+        return drawn_so_far() if self._at is None else self._at
+
     def _tell(self, line: ReaderConnection, states: GeneratorStates, *, fixed: bool) -> None:
         self._hears = self._follows
         if self._follows:
-            flags = FIRST * (self._loops <= self._waits) | FIXED * fixed
+            flags = FIRST * (self._loops <= 1) | FIXED * fixed
             line.say(Kind.ORDER, states.as_bytes(), first=self._epoch, second=flags)
 
     def looked(self, line: ReaderConnection) -> bool:

@@ -21,8 +21,9 @@ from tests.batchcast.at_work import (
 )
 from tests.needs import needs
 
+from batchcast import drawn_order
 from batchcast.attachment import attach
-from batchcast.drawn_order import FIXED, DrawnOrders
+from batchcast.drawn_order import FIXED, WAITS, DrawnOrders
 from batchcast.errors import OtherOrder, StreamGarbled, StreamVersion
 from batchcast.generator_states import GeneratorStates
 from batchcast.messages import TO_READER, Kind, Message, receive
@@ -82,6 +83,35 @@ def test_the_seed_of_a_script_decides_the_order_over_a_stream_too():
         torch.manual_seed(5)
         assert looped(reader) == want
     assert want[0] != want[1] != private(6)[1]
+
+
+@pytest.mark.parametrize("asked", [{}, {"num_workers": 1}])
+def test_readers_of_a_process_that_come_one_after_the_other_wait_for_nobody(asked):
+    torch.manual_seed(5)
+    with (
+        together(shuffled(**asked), 6, 6, epochs=1) as (_, (first, second)),
+        pytest.warns(OtherOrder),
+    ):
+        assert ids_of(first) == ids_of(second)
+
+
+@pytest.mark.parametrize("asked", [{}, {"num_workers": 1}])
+def test_loops_that_are_begun_before_any_takes_a_batch_have_one_order(asked):
+    with together(shuffled(**asked), 6, 6, epochs=1) as (_, (first, second)):
+        torch.seed()
+        for one, other in zip(first, second, strict=True):
+            assert one[1].tolist() == other[1].tolist()
+
+
+def test_a_loop_that_was_begun_and_never_used_moves_the_order_on():
+    def script(loader):
+        torch.manual_seed(5)
+        iter(loader)
+        return ids_of(loader)
+
+    want = script(shuffled(num_workers=1))
+    with one(shuffled(num_workers=1)) as (_, reader):
+        assert script(reader) == want
 
 
 def test_a_seed_that_is_given_to_the_stream_decides_instead_and_nobody_is_warned():
@@ -317,7 +347,7 @@ class Reader:
 
 
 @pytest.fixture
-def orders():
+def orders(monkeypatch):
     """Orders of a stream, on a clock that a test sets; readers of it, and their own ends."""
 
     class At:
@@ -327,6 +357,8 @@ def orders():
             ends = [socket.socketpair(type=socket.SOCK_SEQPACKET) for _ in range(2)]
             self.own = [own for own, _ in ends]
             self.readers = [Reader(peer) for _, peer in ends]
+            self.processes = {peer: place for place, (_, peer) in enumerate(ends)}
+            monkeypatch.setattr(drawn_order, "process_of", self.processes.get)
 
         def tells(self, place, epoch, states=b"", flags=0):
             told = GeneratorStates(torch=states).as_bytes()
@@ -350,6 +382,14 @@ def test_an_order_is_known_when_all_have_begun_the_epoch(orders):
     orders.tells(1, 0, b"same")
     assert orders.orders.of(0, orders.readers).states.torch == b"same"
     assert orders.hears(0) == orders.hears(1) == (0, b"same", 0)
+
+
+def test_readers_of_one_process_do_not_await_each_other(orders):
+    orders.processes.update(dict.fromkeys(orders.processes, 7))
+    orders.tells(0, 0, b"mine", WAITS)
+    assert orders.orders.of(0, orders.readers) is None, "it may begin the other loop as well"
+    orders.tells(0, 0, b"mine")
+    assert orders.orders.of(0, orders.readers) == (GeneratorStates(), True, False)
 
 
 def test_who_does_not_begin_is_waited_for_with_patience_and_told_when_it_comes(orders):

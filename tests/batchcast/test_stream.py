@@ -162,7 +162,7 @@ def test_a_sample_that_kills_its_worker_is_found():
 
 class Shrinking(Numbers):
     def __getitem__(self, index):
-        self.samples -= index == 30
+        self.samples = 49 if index == 30 else self.samples  # a sample may be read twice
         return super().__getitem__(index)
 
 
